@@ -1,1 +1,1 @@
-"""Dependency files to what they ask for, and that to verdicts. Pure: text in, no file is opened here and nothing is run."""
+"""Parses dependency files into requirements, and judges these. Pure functions on text: no file is opened here and nothing is run."""

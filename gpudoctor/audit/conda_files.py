@@ -20,7 +20,7 @@ NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch", "te
 
 
 def environment(text: str, file: str) -> Manifest:
-    """Raises FormatError where there are no `dependencies`, or no list of them."""
+    """Reads environment.yml. Raises FormatError where `dependencies` is missing or no list."""
     found, top = Manifest(file=file, kind="environment"), yaml_values.read(text, file)
     for channel in _listed(top, "channels", found):
         found.indexes.append(without_secret(channel.line_of_text()))
@@ -39,7 +39,7 @@ def environment(text: str, file: str) -> Manifest:
 
 
 def _listed(table: Value, key: str, found: Manifest) -> Iterator[Value]:
-    """The entries of a list; each of texts, or for `dependencies` tables too. Nothing where the key is empty or missing."""
+    """The entries of a list: texts, and for `dependencies` also tables. Empty where the key is empty or missing."""
     value = table.get(key)
     if value is None or value.text == "":
         return
@@ -81,7 +81,7 @@ def conda(said: str, line: int, found: Manifest, *, form: str = "") -> None:
 
 
 def lock(text: str, file: str) -> Manifest:
-    """conda-lock.yml: `package:` with one entry a package and platform; a package of several platforms counts once."""
+    """Reads conda-lock.yml: `package:` has an entry for each package and platform; a package of several platforms counts once."""
     found, top = Manifest(file=file, kind="conda-lock"), yaml_values.read(text, file)
     packages, metadata = top.get("package"), top.get("metadata")
     if packages is None:

@@ -27,7 +27,7 @@ _TAKES_VALUE = _OF_PIP | {
 
 
 def dockerfile(text: str, file: str) -> Manifest:
-    """Raises FormatError where there is no FROM."""
+    """Reads a Dockerfile. Raises FormatError where it has no FROM."""
     found, values, stages = Manifest(file=file, kind="Dockerfile"), dict[str, str](), set[str]()
     for number, line in _logical(text):
         argument = _ARG.match(line)
@@ -145,7 +145,7 @@ def _conda(words: Sequence[str], number: int, found: Manifest) -> None:
 
 
 def compose(text: str, file: str) -> Manifest:
-    """The images of the services; what a service builds is in the Dockerfile that it names, to be given too."""
+    """Reads the images of a compose file's services. For a service that is built, a note names the Dockerfile, which must be given, too."""
     found, services = Manifest(file=file, kind="compose"), yaml_values.read(text, file).get("services")
     if services is None:
         raise FormatError(f"{file}: no 'services:'; expected a compose file")

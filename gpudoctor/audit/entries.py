@@ -1,4 +1,4 @@
-"""One requirement, as every format says it in the end: PEP 508 text, a wheel's name, an address."""
+"""One requirement, in the forms that all formats share: PEP 508 text, a wheel's name, an address."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonica
 from gpudoctor.model.audit import AskedPackage, FormatError
 
 MOST = 10_000
-"""Packages of one file; a reader stops behind them, and the file is refused."""
+"""The largest number of packages of one file; a reader stops there, and the file is refused."""
 LONGEST = 2000
-"""Characters of one requirement."""
+"""The largest number of characters of one requirement."""
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _CARET = re.compile(r"[\^~]\s*(\d+(?:\.\d+){0,5})$")
 
@@ -26,34 +26,34 @@ def requirement(text: str, file: str, line: int | None, **more: Any) -> AskedPac
     if len(text) > LONGEST:
         raise FormatError(f"{where}: a requirement of {len(text)} characters; at most {LONGEST} are read")
     try:
-        said = Requirement(text)
+        parsed = Requirement(text)
     except (InvalidRequirement, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else "nested too deeply"
         raise FormatError(f"{where}: '{text[:80]}' is no requirement ({reason}); expected: name[extras] version ; marker") from None
-    specifier = str(said.specifier)
-    if said.url:
-        specifier = of_address(said.url)[1] or specifier
+    specifier = str(parsed.specifier)
+    if parsed.url:
+        specifier = of_address(parsed.url)[1] or specifier
     return AskedPackage(
-        name=canonicalize_name(said.name), file=file, line=line, text=without_secret(text), specifier=specifier,
-        marker=str(said.marker) if said.marker else "", **{"index": without_secret(said.url or ""), **more},
+        name=canonicalize_name(parsed.name), file=file, line=line, text=without_secret(text), specifier=specifier,
+        marker=str(parsed.marker) if parsed.marker else "", **{"index": without_secret(parsed.url or ""), **more},
     )  # fmt: skip
 
 
 def named(name: str, specifier: str, file: str, line: int | None, **more: Any) -> AskedPackage:
-    """A name and a version as Poetry, Pipfile, conda and lock files write them; a version that is no PEP 440 stays open."""
+    """A name and a version as Poetry, Pipfile, conda and lock files write them; others than PEP 440 are left open. Raises FormatError."""
     if not _NAME.fullmatch(name):
         raise FormatError(f"{f'{file}:{line}' if line else file}: '{name[:80]}' is no name of a package")
     text = f"{name} {specifier}".strip()
     return AskedPackage(name=canonicalize_name(name), file=file, line=line, text=text, specifier=pep440(specifier), **more)
 
 
-def pep440(said: str) -> str:
-    """'^2.1' and '~2.1' of Poetry, '2.1.*' and '=2.1' of conda, '*': as a specifier; empty where it cannot be said so."""
-    said = said.strip()
-    if said in ("", "*", "latest") or len(said) > 200 or "|" in said:
+def pep440(constraint: str) -> str:
+    """A PEP 440 specifier from '^2.1' or '~2.1' (Poetry), '2.1.*' or '=2.1' (conda), '*'. Empty where there is no equivalent."""
+    constraint = constraint.strip()
+    if constraint in ("", "*", "latest") or len(constraint) > 200 or "|" in constraint:
         return ""
     parts = []
-    for part in said.split(","):
+    for part in constraint.split(","):
         part = part.strip()
         caret = _CARET.match(part)
         if caret and part[0] == "^":
@@ -80,7 +80,7 @@ def _range(version: str, *, caret: bool) -> list[str]:
 
 
 def of_address(address: str) -> tuple[str, str]:
-    """Name and '==version' of an address or path of a wheel or source archive; ('', '') where it does not say."""
+    """Name and '==version' from the address or path of a wheel or source archive; ('', '') where it has none."""
     part = unquote(urlsplit(address).path if "://" in address else address).replace("\\", "/").rsplit("/", 1)[-1].strip()
     try:
         if part.endswith(".whl"):

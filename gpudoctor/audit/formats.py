@@ -1,4 +1,4 @@
-"""Which kind of file it is, and its reader."""
+"""Recognises the kind of a dependency file and calls its reader."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READERS: tuple[tuple[str, Callable[[str, str], Manifest]], ...] = (
 
 
 def read(text: str, file: str) -> Manifest:
-    """Raises FormatError: no file of these kinds, or a broken one."""
+    """Reads a dependency file. Raises FormatError for a file of another kind, or a damaged one."""
     base = _base(file)
     if text.count("\n") + text.count("\r") > MOST_LINES:
         raise FormatError(f"{file}: more than {MOST_LINES} lines; no file of dependencies has so many")

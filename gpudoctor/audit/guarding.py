@@ -21,12 +21,14 @@ FORMS = ("pip", "uv", "pixi")
 _RUNTIMES = re.compile(
     r"nvidia-|intel-(?:sycl|opencl|cmplr|openmp|pti)|dpcpp-cpp-rt|mkl$|onemkl-|onemath-|oneccl|impi-rt|umf$|tcmlib$|tbb$|rocm|libtpu$|jaxlib$"
 )
-"""Libraries that a framework brings as packages of their own, and that it loads in one release alone."""
+"""Libraries that a framework installs as separate packages, and of which it needs exactly one release."""
 _BUILD = re.compile(r"\+(cpu|xpu|cu\d+|rocm[\d.]+)$")
 
 
 def kept(installed: Mapping[str, str], of_conda: Iterable[str] = ()) -> tuple[KeptPackage, ...]:
-    """`installed`: versions by name. Frameworks, what is built for a device, what these load; NumPy in its major version."""
+    """The packages to keep: frameworks, packages built for a device, the libraries that these load, and NumPy's major version.
+
+    `installed` maps names to versions; `of_conda` names the packages that conda installed."""
     conda, found = frozenset(of_conda), []
     for name, version in sorted(installed.items()):
         plain = canonicalize_name(name)
@@ -41,7 +43,7 @@ def kept(installed: Mapping[str, str], of_conda: Iterable[str] = ()) -> tuple[Ke
 
 
 def _for_a_device(name: str) -> bool:
-    """Whether the package is built for a backend; one that runs the same on all of them is not kept."""
+    """Whether the package is built for a particular backend. A package that works on all of them need not be kept."""
     row = row_of(name)
     if row is None:
         return False
@@ -49,21 +51,21 @@ def _for_a_device(name: str) -> bool:
 
 
 def indexes(packages: Sequence[KeptPackage]) -> tuple[str, ...]:
-    """Where builds come from that PyPI does not have, so that an installer finds them again."""
+    """The indexes of builds that PyPI does not have, so that an installer finds them again."""
     builds = {match[1] for each in packages if each.name.startswith("torch") and (match := _BUILD.search(each.version))}
     return tuple(f"{ROOT}{build}" for build in sorted(builds))
 
 
 def constraints(packages: Sequence[KeptPackage], form: str, where: str, python: str) -> str:
-    """The constraints as the file of one tool. `where`: how the reader names that file, `python`: the environment they are of."""
-    more = indexes(packages)
+    """The constraints as a file for the tool `form` (pip, uv, pixi). `where`: the file's path for comments; `python`: the environment."""
+    index_urls = indexes(packages)
     if form == "pip":
-        return _pip(packages, more, where, python)
-    return _uv(packages, more, python) if form == "uv" else _pixi(packages, more, python)
+        return _pip(packages, index_urls, where, python)
+    return _uv(packages, index_urls, python) if form == "uv" else _pixi(packages, index_urls, python)
 
 
-def _pip(packages: Sequence[KeptPackage], more: Sequence[str], where: str, python: str) -> str:
-    found = "".join(f" --extra-index-url {index}" for index in more)
+def _pip(packages: Sequence[KeptPackage], index_urls: Sequence[str], where: str, python: str) -> str:
+    found = "".join(f" --extra-index-url {index}" for index in index_urls)
     head = [
         f"# Keeps the packages of {python} that reach its device. Written by gpudoctor guard.",
         f"# pip install -c {where}{found} PACKAGE",
@@ -72,31 +74,33 @@ def _pip(packages: Sequence[KeptPackage], more: Sequence[str], where: str, pytho
     return "\n".join([*head, *(each.constraint for each in packages)]) + "\n"
 
 
-def _uv(packages: Sequence[KeptPackage], more: Sequence[str], python: str) -> str:
+def _uv(packages: Sequence[KeptPackage], index_urls: Sequence[str], python: str) -> str:
     lines = [f"# For pyproject.toml: keeps the packages of {python} that reach its device. Written by gpudoctor guard."]
     lines += ["[tool.uv]", "constraint-dependencies = [", *(f'  "{each.constraint}",' for each in packages), "]"]
-    for index in more:
+    for index in index_urls:
         build = index.rpartition("/")[2]
-        own = [each.name for each in packages if each.version.endswith(f"+{build}")]
+        names = [each.name for each in packages if each.version.endswith(f"+{build}")]
         lines += ["", "[[tool.uv.index]]", f'name = "pytorch-{build}"', f'url = "{index}"', "explicit = true", "", "[tool.uv.sources]"]
-        lines += [f'{name} = {{ index = "pytorch-{build}" }}' for name in own]
+        lines += [f'{name} = {{ index = "pytorch-{build}" }}' for name in names]
     return "\n".join(lines) + "\n"
 
 
-def _pixi(packages: Sequence[KeptPackage], more: Sequence[str], python: str) -> str:
+def _pixi(packages: Sequence[KeptPackage], index_urls: Sequence[str], python: str) -> str:
     lines = [f"# For pixi.toml: keeps the packages of {python} that reach its device. Written by gpudoctor guard."]
     for table, conda in (("dependencies", True), ("pypi-dependencies", False)):
-        own = [each for each in packages if each.conda is conda]
-        lines += [f"[{table}]", *(f'{each.name} = "{each.constraint.removeprefix(each.name)}"' for each in own), ""] if own else []
-    if more:
-        lines += ["[pypi-options]", f"extra-index-urls = [{', '.join(f'{chr(34)}{index}{chr(34)}' for index in more)}]"]
+        of_table = [each for each in packages if each.conda is conda]
+        lines += (
+            [f"[{table}]", *(f'{each.name} = "{each.constraint.removeprefix(each.name)}"' for each in of_table), ""] if of_table else []
+        )
+    if index_urls:
+        lines += ["[pypi-options]", f"extra-index-urls = [{', '.join(f'{chr(34)}{index}{chr(34)}' for index in index_urls)}]"]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def judged(
     planned: Mapping[str, tuple[str, str]], removed: Iterable[str], installed: Mapping[str, str], packages: Sequence[KeptPackage]
 ) -> tuple[PackageChange, ...]:
-    """`planned`: of each package that would be installed the version and the host that it comes from. What breaks comes first."""
+    """The changes, those that break a kept package first. `planned` maps each package to be installed to (version, host of its address)."""
     held = {each.name: each for each in packages}
     before: dict[str, str] = {canonicalize_name(name): version for name, version in installed.items()}
     found = [
@@ -119,7 +123,7 @@ def _admits(package: KeptPackage, version: str) -> bool:
 def new_conflicts(
     changes: Sequence[PackageChange], installed: Mapping[str, str], packages: Sequence[KeptPackage], target: AuditTarget
 ) -> tuple[GuardConflict, ...]:
-    """What would exclude each other afterwards and does not now. A package that is kept and replaced is named by its change already."""
+    """Conflicts that the change would add. A kept package that is replaced is not repeated, since its change names it already."""
     after: dict[str, str] = {canonicalize_name(name): version for name, version in installed.items()}
     for change in changes:
         after[change.name] = change.new

@@ -1,4 +1,4 @@
-"""Commands that install into an environment, as a dry run: the words to run, and what the installer answered."""
+"""Commands that install into an environment, as a dry run: the arguments to run, and the installer's output parsed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CommandRefused(ValueError):
 
 
 class InstallCommand(Struct, frozen=True):
-    """`tool`: pip or uv; `words`: what stands behind `install`; `given`: the command as a person wrote it, up to `install`."""
+    """`tool`: pip or uv; `words`: the arguments after `install`; `given`: the command as a person wrote it, up to `install`."""
 
     tool: str
     given: tuple[str, ...]
@@ -34,7 +34,7 @@ class InstallCommand(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """`packages`: of each package that would be installed its version and the host of its address; `removed`: those that would go."""
+    """`packages`: (version, host of its address) of each package to be installed, by name; `removed`: packages to be uninstalled."""
 
     packages: Mapping[str, tuple[str, str]]
     removed: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def read(words: Sequence[str]) -> InstallCommand:
 
 
 def _without_report(words: Sequence[str]) -> list[str]:
-    """The words without those that say how the installer answers, which guard says itself."""
+    """The arguments without those that control the installer's output, which guard sets itself."""
     pairs = zip(["", *words], words, strict=False)
     return [
         word for before, word in pairs if word not in (*_OURS, "--report") and before != "--report" and not word.startswith("--report=")
@@ -73,7 +73,7 @@ def _without_report(words: Sequence[str]) -> list[str]:
 
 
 def pip_words(command: InstallCommand, constraints: str | None) -> list[str]:
-    """Behind `python -m pip`: pip resolves from wheels alone, so that no build of a stranger's package is run."""
+    """The arguments after `python -m pip`. pip resolves from wheels alone, so that no foreign package's build code is run."""
     words = ["install", "--dry-run", "--quiet", "--report", "-", "--no-input", "--disable-pip-version-check"]
     return [*words, "--only-binary=:all:", *(["-c", constraints] if constraints else []), *command.words]
 
@@ -84,7 +84,7 @@ def uv_words(command: InstallCommand, python: str, constraints: str | None) -> l
 
 
 def pip_plan(stdout: str) -> Planned | None:
-    """Of pip's report; None where it is none."""
+    """The plan from pip's report (JSON); None where the output is no such report."""
     found: dict[str, tuple[str, str]] = {}
     try:
         for row in json.loads(stdout)["install"]:
@@ -95,11 +95,11 @@ def pip_plan(stdout: str) -> Planned | None:
     return Planned(found)
 
 
-def uv_plan(said: str) -> Planned:
-    """Of uv's lines: ' - torch==2.8.0' goes, ' + torch==2.9.0' comes."""
+def uv_plan(output: str) -> Planned:
+    """The plan from uv's lines: ' - torch==2.8.0' is uninstalled, ' + torch==2.9.0' installed."""
     come: dict[str, tuple[str, str]] = {}
     gone: list[str] = []
-    for line in said.splitlines():
+    for line in output.splitlines():
         if found := _UV_LINE.match(line):
             sign, name, version = found.groups()
             if sign == "-":

@@ -35,7 +35,7 @@ _BARE = {"torch", "torchvision", "torchaudio"}
 
 
 class AuditTarget(Struct, frozen=True, kw_only=True):
-    """What it shall run on. `python`: '3.11', empty where nobody knows."""
+    """The backend and platform that packages must run on. `python`: such as '3.11', empty where it is unknown."""
 
     backend: str
     platform: str
@@ -70,7 +70,7 @@ def pinned(specifier: str) -> Version | None:
 
 
 def admits(specifier: str, version: str) -> bool:
-    """True for any version where nothing is demanded."""
+    """Whether the specifier admits the version; an empty specifier admits all."""
     try:
         wanted = SpecifierSet(specifier)
         return wanted.contains(Version(version), prereleases=True)
@@ -79,7 +79,7 @@ def admits(specifier: str, version: str) -> bool:
 
 
 def applies(wanted: AskedPackage, target: AuditTarget) -> bool:
-    """Whether its marker holds on the target."""
+    """Whether the requirement's environment marker holds on the target."""
     if not wanted.marker:
         return True
     try:
@@ -89,7 +89,7 @@ def applies(wanted: AskedPackage, target: AuditTarget) -> bool:
 
 
 def judge(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, names: Collection[str]) -> Judged:
-    """`names`: all packages that are audited together."""
+    """The verdict on one package. `names`: all packages that are audited together."""
     if not applies(wanted, target):
         return _row(wanted, "skipped", f"its marker is false here: {wanted.marker}")
     row = row_of(wanted.name)
@@ -182,7 +182,7 @@ def _built(wanted: AskedPackage, note: str, use: Sequence[str], sources: Sequenc
 
 
 def _extra(wanted: AskedPackage, target: AuditTarget) -> str | None:
-    """What is wrong with an extra that brings a backend: '' where it is the target's; None where the line has no such extra."""
+    """What is wrong with an extra that selects a backend: '' where it is the target's; None where the line has no such extra."""
     extra = _EXTRA.match(wanted.text)
     brings = next((backend for name, backend in _OF_EXTRA.items() if extra and name in extra[1].lower()), "")
     if not extra or not brings:
@@ -203,12 +203,12 @@ def _before(wanted: AskedPackage, until: str | None) -> bool:
 
 
 def _addressed(wanted: AskedPackage) -> bool:
-    """Whether it comes from its own repository or file, not from PyPI."""
+    """Whether the package comes from its own repository or file, not from PyPI."""
     return bool(re.search(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz", wanted.index))
 
 
 def _flavour(wanted: AskedPackage, manifest: Manifest) -> str:
-    """cu, rocm, xpu or cpu of the local version, of conda's build, or of the index that this package is taken from."""
+    """cu, rocm, xpu or cpu, from the local version, from conda's build string, or from the index that serves this package."""
     version = pinned(wanted.specifier)
     local = version.local or "" if version else ""
     found = next((flavour for flavour in _FLAVOURS if local.startswith(flavour)), "")
@@ -249,7 +249,7 @@ def _index(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known:
 
 
 def _of_ipex(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: Mapping[str, Any]) -> list[str]:
-    """Before PyTorch had builds for Intel GPUs, Intel's index had the torch that a release of IPEX was built for."""
+    """Lines for a torch of Intel's index. Before PyTorch had builds for Intel GPUs, that index had the torch for each release of IPEX."""
     version, since = pinned(wanted.specifier), known.get("since")
     if target.backend != "xpu" or not since or version is None or version >= Version(since):
         return []
@@ -263,7 +263,7 @@ def _of_ipex(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, know
 
 
 def _elsewhere(wanted: AskedPackage, own: Sequence[str]) -> bool:
-    """Whether it is taken from an address of its own, so that the file's indexes do not count."""
+    """Whether the package has an address of its own, so that the file's indexes do not count."""
     return bool(wanted.index) and not any(_holds(part, wanted.index) for part in own)
 
 
@@ -273,7 +273,7 @@ def _holds(part: str, address: str) -> bool:
 
 
 def _old(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: Mapping[str, Any]) -> Judged | None:
-    """A version before the first one with this backend."""
+    """The verdict on a version that is older than the first with this backend; None for others."""
     since = known.get("since")
     if not since or not wanted.specifier or _patched(wanted, manifest):
         return None
@@ -289,12 +289,12 @@ def _old(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: M
 
 
 def _patched(wanted: AskedPackage, manifest: Manifest) -> bool:
-    """The old torch of IPEX, from Intel's index, is right beside an IPEX for GPUs."""
+    """Whether this is the patched torch of Intel's index, which is correct together with an IPEX for GPUs."""
     return wanted.name in _BARE and any(each.name == _IPEX and _flavour(each, manifest) == "xpu" for each in manifest.wanted)
 
 
 def _ends_before(specifier: str, since: Version) -> bool:
-    """Whether one clause of a specifier keeps every version from `since` on away."""
+    """Whether one clause of a specifier excludes every version from `since` on."""
     for clause in SpecifierSet(specifier):
         wild = clause.version.endswith(".*")
         edge = Version(clause.version.removesuffix(".*"))

@@ -28,20 +28,20 @@ def row_of(name: str) -> Mapping[str, Any] | None:
 
 
 def fate(row: Mapping[str, Any], backend: str, platform: str) -> Mapping[str, Any] | None:
-    """What is known of a package on a backend; None where nothing is."""
-    for each in row["on"]:
-        if backend in each["backends"] and platform in each.get("platforms", (platform,)):
-            return {**each, "use": [with_index(text) for text in each["use"]]} if "use" in each else dict(each)
+    """The status and advice for a package on a backend, from its row; None where the row says nothing about it."""
+    for variant in row["on"]:
+        if backend in variant["backends"] and platform in variant.get("platforms", (platform,)):
+            return {**variant, "use": [with_index(text) for text in variant["use"]]} if "use" in variant else dict(variant)
     return None
 
 
 def with_index(text: str) -> str:
-    """{index.cuda} and its like with the address in its place."""
+    """The text with {index.cuda} and similar fields replaced by the address."""
     return re.sub(r"\{(index\.\w+)\}", lambda found: newest()[found[1]], text)
 
 
 def image_of(name: str) -> Mapping[str, Any] | None:
-    """The family of a base image; registries and tags are looked through."""
+    """The row of a base image; its registry and, where the row names none, its tag do not count."""
     plain = name.lower().partition("@")[0]
     for host in ("docker.io/", "index.docker.io/", "ghcr.io/", "quay.io/"):
         plain = plain.removeprefix(host)

@@ -18,7 +18,7 @@ _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
 def instead(wanted: AskedPackage, manifest: Manifest, use: Sequence[str], backend: str, *, keep: bool = False) -> list[str]:
-    """Other packages in place of this one, or beside it with `keep`. torch comes from the index of the backend where it has its own."""
+    """Lines for other packages instead of this one, or in addition to it with `keep`. torch comes from the backend's own index, if any."""
     remove = [] if keep else _removed(wanted, manifest)
     if not use:
         return remove
@@ -28,7 +28,7 @@ def instead(wanted: AskedPackage, manifest: Manifest, use: Sequence[str], backen
 
 
 def _removed(wanted: AskedPackage, manifest: Manifest) -> list[str]:
-    """The command that takes a package away, where there is no line that could be written over."""
+    """The command that removes a package, where there is no line that could be replaced."""
     if manifest.kind == "installed":
         return [f"pip uninstall -y {wanted.name}"]
     tool = TOOLS.get(manifest.kind)
@@ -38,27 +38,27 @@ def _removed(wanted: AskedPackage, manifest: Manifest) -> list[str]:
 def from_index(
     wanted: AskedPackage, manifest: Manifest, backend: str, known: Mapping[str, Any] | None = None, specifier: str = ""
 ) -> list[str]:
-    """The same package from the index of the backend."""
+    """Lines that take the same package from the index of the backend."""
     version = _version(wanted)
     index = _index_of(wanted, backend, known, version)
     name, kind = wanted.name, manifest.kind
     if specifier:
-        what, local = f"{name}{specifier}", ""
+        required, local = f"{name}{specifier}", ""
     elif version and not version.is_prerelease:
         local = _local(index)
-        what = f"{name}=={version.public}"
+        required = f"{name}=={version.public}"
     else:
-        what, local = name + (wanted.specifier if version is None else ""), ""
-    full = f"{what}+{local}" if local else what
+        required, local = name + (wanted.specifier if version is None else ""), ""
+    full = f"{required}+{local}" if local else required
     if kind == "pyproject" and wanted.form == "table":
-        return _poetry_source(what, wanted, backend, index)
+        return _poetry_source(required, wanted, backend, index)
     if kind in ("pyproject", "uv.lock"):
-        return _uv_source(what, wanted, manifest, backend, index)
+        return _uv_source(required, wanted, manifest, backend, index)
     if kind == "poetry.lock":
         source = f"pytorch-{backend}"
-        return [f"poetry source add --priority explicit {source} {index}", f"poetry add --source {source} {quoted(what)}"]
+        return [f"poetry source add --priority explicit {source} {index}", f"poetry add --source {source} {quoted(required)}"]
     if kind == "pdm.lock":
-        return _pdm_source(what, wanted, backend, index)
+        return _pdm_source(required, wanted, backend, index)
     if kind in ("Pipfile", "Pipfile.lock"):
         return [f"pipenv install --index {index} {quoted(full)}"]
     if kind in ("environment", "conda-lock"):
@@ -68,44 +68,44 @@ def from_index(
         return [IN_ENVIRONMENT, *lines, AGAIN[kind]] if kind == "conda-lock" else lines
     if kind in ("installed", "setup.cfg", "setup.py"):
         force = "--force-reinstall " if kind == "installed" else ""
-        changed = written([what], wanted, manifest) if kind != "installed" and what not in wanted.text.replace(" ", "") else []
+        changed = written([required], wanted, manifest) if kind != "installed" and required not in wanted.text.replace(" ", "") else []
         return [*changed, f"pip install {force}{quoted(full)} --index-url {index}"]
     if kind == "Dockerfile":
         return run_of_image(f"{quoted(full)} --index-url {index}", wanted)
     return [f"--extra-index-url {index}", full]
 
 
-def _uv_source(what: str, wanted: AskedPackage, manifest: Manifest, backend: str, index: str) -> list[str]:
+def _uv_source(required: str, wanted: AskedPackage, manifest: Manifest, backend: str, index: str) -> list[str]:
     short = f"{wanted.name if wanted.name not in _FAMILY else 'pytorch'}-{_local(index) or backend}"
     locked = manifest.kind == "uv.lock"
     quote = wanted.form or '"'
     return [
         *([IN_PYPROJECT] if locked else []),
-        f"{quote}{what}{quote},", "[tool.uv.sources]", f'{wanted.name} = {{ index = "{short}" }}',
+        f"{quote}{required}{quote},", "[tool.uv.sources]", f'{wanted.name} = {{ index = "{short}" }}',
         "[[tool.uv.index]]", f'name = "{short}"', f'url = "{index}"', "explicit = true",
         *([AGAIN["uv.lock"]] if locked else []),
     ]  # fmt: skip
 
 
-def _poetry_source(what: str, wanted: AskedPackage, backend: str, index: str) -> list[str]:
-    version = what.removeprefix(wanted.name) or "*"
+def _poetry_source(required: str, wanted: AskedPackage, backend: str, index: str) -> list[str]:
+    version = required.removeprefix(wanted.name) or "*"
     return [
         f'{wanted.name} = {{ version = "{version}", source = "pytorch-{backend}" }}',
         "[[tool.poetry.source]]", f'name = "pytorch-{backend}"', f'url = "{index}"', 'priority = "explicit"',
     ]  # fmt: skip
 
 
-def _pdm_source(what: str, wanted: AskedPackage, backend: str, index: str) -> list[str]:
+def _pdm_source(required: str, wanted: AskedPackage, backend: str, index: str) -> list[str]:
     names = (*_FAMILY, "*triton*") if wanted.name in _FAMILY else (wanted.name,)
     listed = ", ".join(f'"{name}"' for name in names)
     return [
-        IN_PYPROJECT, f'"{what}",', "[[tool.pdm.source]]", f'name = "pytorch-{backend}"', f'url = "{index}"',
+        IN_PYPROJECT, f'"{required}",', "[[tool.pdm.source]]", f'name = "pytorch-{backend}"', f'url = "{index}"',
         f"include_packages = [{listed}]", AGAIN["pdm.lock"],
     ]  # fmt: skip
 
 
 def in_words(requirement: str, option: str, index: str, wanted: AskedPackage, manifest: Manifest) -> list[str]:
-    """One exact requirement from an index of its own (`option`: -f or --extra-index-url), as this kind of file says it."""
+    """One exact requirement from an index of its own (`option`: -f or --extra-index-url), in the syntax of this kind of file."""
     if manifest.kind == "requirements":
         return [f"{option} {index}", requirement]
     if manifest.kind == "Dockerfile":
@@ -122,7 +122,7 @@ _TABLES = {"[[tool.uv.index]]": 4, "[[tool.poetry.source]]": 4, "[[tool.pdm.sour
 
 
 def without_tables(use: Sequence[str], tables: list[str]) -> tuple[str, ...]:
-    """Lines without the tables and sources that the file or an earlier proposal has; what is proposed is added to `tables`."""
+    """The lines without tables and sources that the file or an earlier proposal has already. Adds the new ones to `tables`."""
     lines = list(use)
     if "[tool.uv.sources]" in lines:
         if "tool.uv.sources" in tables:
@@ -172,7 +172,7 @@ def _index_of(wanted: AskedPackage, backend: str, known: Mapping[str, Any] | Non
 
 
 def _line_of_releases(wanted: AskedPackage) -> Version | None:
-    """2.3 of '==2.3.*' and '~=2.3.0': all that they admit came out on the same indexes."""
+    """'2.3' from '==2.3.*' or '~=2.3.0': all releases that they admit are on the same indexes."""
     match = re.fullmatch(r"==\s*(\d{1,4}\.\d{1,4})(?:\.\d{1,4})?\.\*|~=\s*(\d{1,4}\.\d{1,4})\.\d{1,4}", wanted.specifier)
     return Version(match[1] or match[2]) if match else None
 

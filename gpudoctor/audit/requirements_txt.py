@@ -18,7 +18,7 @@ _INCLUDE = {"-r", "--requirement", "-c", "--constraint"}
 
 
 def read(text: str, file: str) -> Manifest:
-    """Raises FormatError for a line that pip would refuse."""
+    """Reads requirements.txt. Raises FormatError for a line that pip would refuse."""
     found = Manifest(file=file, kind="requirements")
     for number, line in _logical(text):
         take(line, number, found)

@@ -1,4 +1,4 @@
-"""Whether proposed lines resolve: what they ask for, whatever the file's language, and pip's answer in a dry run."""
+"""Whether proposed lines resolve: their requirements, from any kind of file, and the result of pip's dry run."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PIP = (
 
 
 class InstallerRequest(Struct, frozen=True):
-    """What proposed lines would have an installer fetch."""
+    """The requirements and index options that proposed lines pass to an installer."""
 
     requirements: tuple[str, ...]
     options: tuple[str, ...] = ()
 
 
 def asked(lines: Sequence[str]) -> InstallerRequest:
-    """Comments and commands that fetch nothing ask for nothing."""
+    """The request of these lines. Comments, and commands that fetch nothing, add nothing to it."""
     requirements: list[str] = []
     options: list[str] = []
     for line in lines:
@@ -100,16 +100,16 @@ def corrected(manifests: Sequence[Manifest], rows: Sequence[Judged], target: Aud
 _FILE = re.compile(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz|^file:|^[./]")
 
 
-def clash(said: str) -> tuple[str, ...]:
-    """The packages that pip names where releases exclude each other; () where it says something else."""
-    found = _TOGETHER.search(said)
+def clash(output: str) -> tuple[str, ...]:
+    """The packages that pip names as conflicting; () where its output reports no conflict."""
+    found = _TOGETHER.search(output)
     parts = re.split(r",\s*(?:and\s+)?|\s+and\s+", found[1]) if found else []
     names = [match[0] for part in parts if (match := re.match(r"[A-Za-z0-9][\w.-]*", part.strip()))]
     return tuple(dict.fromkeys(canonicalize_name(name) for name in names))
 
 
 Run = Callable[[Sequence[str]], tuple[int | None, str]]
-"""Words behind `python` to pip's exit status and what it said."""
+"""Maps the arguments after `python` to pip's exit status and output."""
 
 
 def run_pip(given: InstallerRequest, python: str, folder: str, run: Run) -> tuple[int | None, str]:
@@ -118,16 +118,16 @@ def run_pip(given: InstallerRequest, python: str, folder: str, run: Run) -> tupl
 
 
 def refusal(given: InstallerRequest, python: str, folder: str, run: Run) -> str | None:
-    """'' where pip resolves it, why not where it says so, None where nothing was learnt (no network, no pip)."""
-    status, said = run_pip(given, python, folder, run)
-    return "" if status == 0 else reason(said)
+    """'' where pip resolves the request, its reason where it refuses, None where neither is known (no network, no pip)."""
+    status, output = run_pip(given, python, folder, run)
+    return "" if status == 0 else reason(output)
 
 
-def reason(said: str) -> str | None:
-    """Of pip's words; None where they are no answer."""
-    lacking = _LACKING.search(said)
+def reason(output: str) -> str | None:
+    """Why pip refuses, from its output; None where the output gives no reason."""
+    lacking = _LACKING.search(output)
     if lacking is None:
         return None
-    offered = _FOUND.search(said)
+    offered = _FOUND.search(output)
     newest = f"; the newest there is {offered[1].rpartition(', ')[2]}" if offered and offered[1] not in ("", "none") else ""
     return f"pip finds no {lacking[1]}{newest}" if lacking[1] else "pip finds no set of releases that go together"

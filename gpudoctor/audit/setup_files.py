@@ -41,7 +41,7 @@ def setup_cfg(text: str, file: str) -> Manifest:
 
 
 def setup_py(text: str, file: str) -> Manifest:
-    """Only what is written out: strings in lists and dictionaries, also through names of the module."""
+    """Reads only literal strings in lists and dictionaries, also through module-level names. Raises FormatError."""
     found = Manifest(file=file, kind="setup.py")
     if len(text) > LARGEST or _depth(text) > DEEPEST:
         raise FormatError(f"{file}: too large or nested too deeply to be read")
@@ -62,8 +62,8 @@ def setup_py(text: str, file: str) -> Manifest:
             if keyword.arg == "python_requires" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
                 found.python = keyword.value.value
             if keyword.arg in ("install_requires", "extras_require"):
-                for said, line in _strings(keyword.value, names, found, 0):
-                    found.wanted.append(requirement(said, file, line))
+                for text_of_one, line in _strings(keyword.value, names, found, 0):
+                    found.wanted.append(requirement(text_of_one, file, line))
     return found
 
 

@@ -21,7 +21,7 @@ _LOCKED_NAME = re.compile(r"""\s*name\s*=\s*["']""")
 
 
 class Lines:
-    """Where a text stands in a TOML file: parsers of TOML do not tell."""
+    """Line numbers of texts in a TOML file, which TOML parsers do not give."""
 
     def __init__(self, text: str) -> None:
         self._rows = text.splitlines()
@@ -47,7 +47,7 @@ class Lines:
             places.reverse()
 
     def of_text(self, text: str, section: str) -> int | None:
-        """The next line of a section that holds this string in quotes; else that of the section."""
+        """The next line of the section that holds this string in quotes; else the line of the section's head."""
         places = self._strings.get(text, [])
         while places:
             number, place = places.pop()
@@ -88,35 +88,35 @@ def _text(value: Any) -> str:
 
 
 def pyproject(data: Mapping[str, Any], text: str, file: str) -> Manifest:
-    """PEP 621, PEP 735, Poetry, uv, PDM. Raises FormatError."""
+    """Requirements of pyproject.toml: of PEP 621 and PEP 735, Poetry, uv and PDM. Raises FormatError."""
     found, lines = Manifest(file=file, kind="pyproject"), Lines(text)
     project, tool = _table(data.get("project")), _table(data.get("tool"))
     found.python = _text(project.get("requires-python"))
     groups = {"project": {"": project.get("dependencies")}, "project.optional-dependencies": project.get("optional-dependencies")}
     groups["dependency-groups"] = data.get("dependency-groups")
     uv, pdm = _table(tool.get("uv")), _table(tool.get("pdm"))
-    groups["tool.uv"] = {"": [each for key in _OF_UV for each in _list(uv.get(key))]}
+    groups["tool.uv"] = {"": [text_of_one for key in _OF_UV for text_of_one in _list(uv.get(key))]}
     groups["tool.pdm.dev-dependencies"] = pdm.get("dev-dependencies")
     sources = _uv(uv, found)
     for source in _list(pdm.get("source")):
         _index(found, _table(source).get("url"))
     for section, group in groups.items():
-        for said in _table(group).values():
-            if said is not None and not isinstance(said, list):
+        for listed in _table(group).values():
+            if listed is not None and not isinstance(listed, list):
                 raise FormatError(f'{file}: [{section}] holds no list of requirements; expected ["name>=1"]')
-            for each in said or ():
-                if isinstance(each, str) and len(found.wanted) <= MOST:
-                    one = requirement(each, file, lines.of_text(each, section), form=lines.quote(each))
-                    found.wanted.append(_from(one, sources))
+            for text_of_one in listed or ():
+                if isinstance(text_of_one, str) and len(found.wanted) <= MOST:
+                    package = requirement(text_of_one, file, lines.of_text(text_of_one, section), form=lines.quote(text_of_one))
+                    found.wanted.append(_from(package, sources))
     _poetry(_table(tool.get("poetry")), found, lines)
     return found
 
 
-def _from(one: AskedPackage, sources: Mapping[str, str]) -> AskedPackage:
-    index = sources.get(one.name)
-    if not index or one.index:
-        return one
-    return replace(one, index=index)
+def _from(package: AskedPackage, sources: Mapping[str, str]) -> AskedPackage:
+    index = sources.get(package.name)
+    if not index or package.index:
+        return package
+    return replace(package, index=index)
 
 
 def _index(found: Manifest, url: Any) -> None:
@@ -125,7 +125,7 @@ def _index(found: Manifest, url: Any) -> None:
 
 
 def _uv(uv: Mapping[str, Any], found: Manifest) -> dict[str, str]:
-    """The index of each package that [tool.uv.sources] pins; explicit indexes serve nothing else."""
+    """The index of each package that [tool.uv.sources] assigns. Indexes marked `explicit` serve only those packages."""
     urls: dict[str, str] = {}
     for each in map(_table, _list(uv.get("index"))):
         urls[_text(each.get("name"))] = without_secret(_text(each.get("url")))
@@ -136,8 +136,8 @@ def _uv(uv: Mapping[str, Any], found: Manifest) -> dict[str, str]:
         _index(found, url)
     pinned: dict[str, str] = {}
     found.tables += ["tool.uv.sources"] if isinstance(uv.get("sources"), Mapping) else []
-    for name, said in _table(uv.get("sources")).items():
-        for source in map(_table, said if isinstance(said, list) else [said]):
+    for name, source_tables in _table(uv.get("sources")).items():
+        for source in map(_table, source_tables if isinstance(source_tables, list) else [source_tables]):
             address = urls.get(_text(source.get("index")), "") or _text(source.get("url")) or _text(source.get("git"))
             if address:
                 pinned[canonicalize_name(name)] = f"{pinned.get(canonicalize_name(name), '')} {without_secret(address)}".strip()
@@ -150,23 +150,23 @@ def _poetry(poetry: Mapping[str, Any], found: Manifest, lines: Lines) -> None:
     explicit = {_text(_table(s).get("name")) for s in _list(poetry.get("source")) if _table(s).get("priority") == "explicit"}
     found.indexes += [url for name, url in urls.items() if url and name not in explicit]
     tables = {"tool.poetry.dependencies": poetry.get("dependencies"), "tool.poetry.dev-dependencies": poetry.get("dev-dependencies")}
-    for group, said in _table(poetry.get("group")).items():
-        tables[f"tool.poetry.group.{group}.dependencies"] = _table(said).get("dependencies")
+    for group, entry in _table(poetry.get("group")).items():
+        tables[f"tool.poetry.group.{group}.dependencies"] = _table(entry).get("dependencies")
     for section, table in tables.items():
-        for name, said in _table(table).items():
+        for name, entry in _table(table).items():
             if name == "python":
-                found.python = found.python or pep440(_text(said))
+                found.python = found.python or pep440(_text(entry))
                 continue
-            found.wanted += _keyed(name, said, found, lines.of_key(name, section), urls)
+            found.wanted += _keyed(name, entry, found, lines.of_key(name, section), urls)
 
 
-def _keyed(name: str, said: Any, found: Manifest, line: int | None, urls: Mapping[str, str]) -> Iterator[AskedPackage]:
-    """name = "^2" | {version = …, source = …, url = …, markers = …} | a list of those."""
-    for each in said if isinstance(said, list) else [said]:
-        if isinstance(each, str):
-            yield named(name, each, found.file, line, form="table")
+def _keyed(name: str, entry: Any, found: Manifest, line: int | None, urls: Mapping[str, str]) -> Iterator[AskedPackage]:
+    """The packages of one key: name = "^2" | {version = …, source = …, url = …, markers = …} | a list of those."""
+    for variant in entry if isinstance(entry, list) else [entry]:
+        if isinstance(variant, str):
+            yield named(name, variant, found.file, line, form="table")
             continue
-        table = _table(each)
+        table = _table(variant)
         address = _text(table.get("url")) or _text(table.get("path")) or _text(table.get("file")) or _text(table.get("git"))
         index = without_secret(address) or urls.get(_text(table.get("source")), "") or urls.get(_text(table.get("index")), "")
         version = of_address(address)[1] or _text(table.get("version"))
@@ -181,14 +181,14 @@ def pipfile(data: Mapping[str, Any], text: str, file: str) -> Manifest:
     found.python = f"=={version}.*" if re.fullmatch(r"\d+\.\d+", version) else ""
     for section, table in data.items():
         if section not in ("source", "requires", "scripts", "pipenv"):
-            for name, said in _table(table).items():
-                found.wanted += _keyed(name, said, found, lines.of_key(name, section), urls)
+            for name, entry in _table(table).items():
+                found.wanted += _keyed(name, entry, found, lines.of_key(name, section), urls)
     return found
 
 
 def locked(data: Mapping[str, Any], text: str, file: str, kind: str) -> Manifest:
-    """uv.lock, poetry.lock and pdm.lock ([[package]]), pylock.toml ([[packages]])."""
-    found, at = Manifest(file=file, kind=kind), Lines(text).of_packages()
+    """The packages of uv.lock, poetry.lock and pdm.lock ([[package]]), or pylock.toml ([[packages]]). Raises FormatError."""
+    found, package_lines = Manifest(file=file, kind=kind), Lines(text).of_packages()
     packages = data.get("packages" if kind == "pylock" else "package")
     if packages is None and kind != "pylock":
         packages = []
@@ -197,14 +197,15 @@ def locked(data: Mapping[str, Any], text: str, file: str, kind: str) -> Manifest
     metadata = _table(data.get("metadata"))
     demanded = pep440(_text(metadata.get("python-versions"))) or _text(metadata.get("requires_python"))  # Poetry, PDM
     found.python = _text(data.get("requires-python")) or demanded
-    for number, each in enumerate(map(_table, packages)):
-        source = _table(each.get("source"))
-        if {"virtual", "editable", "directory"} & set(source) or not each.get("version"):
+    for number, entry in enumerate(map(_table, packages)):
+        source = _table(entry.get("source"))
+        if {"virtual", "editable", "directory"} & set(source) or not entry.get("version"):
             continue  # the project itself
-        index = next((_text(source.get(k)) for k in ("registry", "url", "git") if source.get(k)), "") or _text(each.get("index"))
-        marker = _text(each.get("marker")) or _text(each.get("markers"))
-        line = at[number] if len(at) == len(packages) else None
+        index = next((_text(source.get(k)) for k in ("registry", "url", "git") if source.get(k)), "") or _text(entry.get("index"))
+        marker = _text(entry.get("marker")) or _text(entry.get("markers"))
+        line = package_lines[number] if len(package_lines) == len(packages) else None
         found.wanted.append(named(
-            _text(each.get("name")), f"=={_text(each.get('version'))}", file, line, index=without_secret(index), marker=marker, locked=True,
+            _text(entry.get("name")), f"=={_text(entry.get('version'))}", file, line, index=without_secret(index), marker=marker,
+            locked=True,
         ))  # fmt: skip
     return found

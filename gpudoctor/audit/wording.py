@@ -1,4 +1,4 @@
-"""Requirements in the language of the file that is audited, as the line there is written: its quotes, its table, its list.
+"""Requirements in the syntax of the audited file, written like the line there: its quotes, its table, its list.
 
 A lock file is made of another file: what is proposed is a command of its tool, or a line of that other file.
 """
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([=<>~!]=?[^\s;#]+)?")
 
 
 def written(requirements: Sequence[str], wanted: AskedPackage, manifest: Manifest) -> list[str]:
-    """What takes the place of the line of `wanted`."""
+    """The lines that replace the line of `wanted`."""
     kind, quote = manifest.kind, wanted.form if wanted.form in ("'", '"') else ""
     if wanted.form == "table":
         return [_keyed(each) for each in requirements]
@@ -41,14 +41,14 @@ def written(requirements: Sequence[str], wanted: AskedPackage, manifest: Manifes
 
 
 def run_of_image(words: str, wanted: AskedPackage) -> list[str]:
-    """pip's command in a Dockerfile; where the instruction does more, only what takes the place of this package."""
+    """pip's command in a Dockerfile. Where the instruction does more, only the arguments that replace this package."""
     if wanted.among_others:
         return [f"# in this RUN, in place of {wanted.text}; the rest of it stays:", f"pip install {words}"]
     return [f"RUN pip install {words}"]
 
 
 def worded(use: Sequence[str], wanted: AskedPackage, manifest: Manifest) -> list[str]:
-    """Bare requirements among the lines as this file writes them; everything else is as it shall be already."""
+    """The lines, with bare requirements rewritten in this file's syntax; all others are final already."""
     lines: list[str] = []
     for each in use:
         lines += written([each], wanted, manifest) if _PLAIN.fullmatch(each) else [each]
@@ -58,14 +58,14 @@ def worded(use: Sequence[str], wanted: AskedPackage, manifest: Manifest) -> list
 def _keyed(requirement: str) -> str:
     """'name = "==1.2"', as in the tables of Poetry and Pipenv."""
     try:
-        said = Requirement(requirement)
+        value = Requirement(requirement)
     except InvalidRequirement:
         return requirement
-    version = str(said.specifier) or "*"
-    if said.extras:
-        extras = ", ".join(f'"{extra}"' for extra in sorted(said.extras))
-        return f'{said.name} = {{ version = "{version}", extras = [{extras}] }}'
-    return f'{said.name} = "{version}"'
+    version = str(value.specifier) or "*"
+    if value.extras:
+        extras = ", ".join(f'"{extra}"' for extra in sorted(value.extras))
+        return f'{value.name} = {{ version = "{version}", extras = [{extras}] }}'
+    return f'{value.name} = "{version}"'
 
 
 def _of_conda(requirement: str, wanted: AskedPackage, quote: str) -> list[str]:
@@ -82,5 +82,5 @@ def _of_conda(requirement: str, wanted: AskedPackage, quote: str) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """Quotes a text for a POSIX shell where it needs that."""
+    """The text, quoted for a POSIX shell where necessary."""
     return f'"{text}"' if re.search(r"[<>\[\];\s!*]", text) else text

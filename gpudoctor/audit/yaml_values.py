@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 DEEPEST = 60
 """Lists and mappings inside each other."""
 MOST = 1_000_000
-"""Values, with each alias counted as what it stands for: a few lines of aliases of aliases may stand for billions."""
+"""The largest number of values, each alias counted with all its values, since a few lines of nested aliases can have billions."""
 
 
 class Value(Struct):
-    """One of `text`, `items` and `entries` is what it holds; an alias is the very value that it stands for."""
+    """A value and its line. Exactly one of `text`, `items` and `entries` is set; an alias is the same object as its anchor."""
 
     line: int
     text: str | None = None
     quote: str = ""
-    """Of a text: its quotation mark, '' without one."""
+    """The quotation mark of a text; '' where it has none."""
     items: list[Value] | None = None
     entries: dict[str, tuple[Value, Value]] | None = None
     """Key and value by the text of the key."""
@@ -45,15 +45,17 @@ class Value(Struct):
 
 
 def read(text: str, file: str) -> Value:
-    """The first document. Raises FormatError for what is no YAML, or nested or repeated beyond reason."""
-    import yaml  # late: other kinds of file need none of it
+    """The first document. Raises FormatError for invalid YAML, and for YAML that is nested or repeated beyond the limits."""
+    import yaml  # imported late: other kinds of file do not need it
 
     try:
         found = _Builder(file).build(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except FormatError:
         raise
     except yaml.MarkedYAMLError as error:
-        at_end = "end of stream" in str(error.problem)  # then the place is where it began, such as a quotation mark
+        at_end = "end of stream" in str(
+            error.problem
+        )  # then the line to name is where the unfinished part begins, such as a quotation mark
         mark = (error.context_mark if at_end else None) or error.problem_mark or error.context_mark
         line = mark.line + 1 if mark is not None else 1
         if mark is not None and _is_tab(text, mark):
@@ -136,7 +138,7 @@ class _Builder:
         self._whole(found, None)
 
     def _whole(self, value: Value, anchor: str | None) -> None:
-        """It takes its place in what it is part of."""
+        """Adds the finished value to the list or mapping that contains it."""
         if anchor is not None:
             self._anchors[anchor] = value
         if not self._open:

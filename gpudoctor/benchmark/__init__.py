@@ -1,4 +1,4 @@
-"""Does it compute right, how fast, and which known fix helps: what is measured, how it is watched, and what it is held against.
+"""Whether a device computes right, how fast, and which known fix helps: measurements, monitors, and references to compare with.
 
-The workloads themselves (gpudoctor/target/workloads) run under the target interpreter; here is the doctor's side.
+The workloads themselves (gpudoctor/target/workloads) run under the target interpreter; this package is gpudoctor's side.
 """

@@ -1,6 +1,6 @@
 """The largest batch that keeps a latency, when each latency was measured with noise. Pure.
 
-A larger batch never takes less time. Measurements that say so contradict each other, and where they do nobody knows which one was
+A larger batch never takes less time. Measurements to the contrary contradict each other, and it is unknown which of them was
 disturbed: the run of batches that contradict each other is taken together, and its median stands for all of them (isotonic regression in
 the least absolute sense: Robertson, Wright, Dykstra 1988, pool adjacent violators). One measurement, however wrong, therefore moves the
 choice no further than to its neighbours: against it stand those that it contradicts. Least squares would not do: there one disturbed
@@ -17,7 +17,7 @@ from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import OK, Measurement
 
 WHAT = "p95"
-"""Of the latencies of one batch: nineteen of twenty are shorter."""
+"""The statistic of one batch's latencies: 95 % of them are shorter."""
 
 
 def smoothed(points: Sequence[tuple[int, float]]) -> dict[int, float]:
@@ -41,7 +41,7 @@ def largest_within(points: Sequence[tuple[int, float]], most: float) -> int | No
 
 
 def picks(measurements: Sequence[Measurement], most: float | None) -> list[BatchPick]:
-    """For each network that replicas ran, what a latency of `most` milliseconds allows; [] where none was asked for."""
+    """For each network of the replicas, the largest batch within a latency of `most` milliseconds; [] where `most` is None."""
     if most is None:
         return []
     groups: dict[tuple[str, str, str, str], list[tuple[int, float]]] = {}
@@ -72,7 +72,7 @@ def picks(measurements: Sequence[Measurement], most: float | None) -> list[Batch
 
 
 def marked(measurements: Sequence[Measurement], chosen: Sequence[BatchPick]) -> list[Measurement]:
-    """The same, and the one that was picked says so."""
+    """The measurements, with the chosen one marked."""
     names = {(pick.workload, pick.dtype, pick.framework, pick.device, pick.batch): pick for pick in chosen}
     found = []
     for each in measurements:

@@ -1,4 +1,4 @@
-"""Whether a worker that was stopped at the end of its time hung, or only needed longer. Pure."""
+"""Decides whether a worker that was stopped at its time limit hung, or only needed longer. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.measurement import OUT_OF_TIME, SKIPPED
 
 ENDLESS, TIMES = 10.0, 4.0
-"""Seconds, and times what was expected, on all cores: for longer without a word no stage computes."""
+"""Limits of processor time on all cores, in seconds and as a multiple of the expected time: no stage computes longer without a line."""
 
 
 def without_blame(answer: WorkerAnswer, short: bool, expected: float = 0.0) -> WorkerAnswer:
-    """An answer that is late only because its time was `short` did not hang; unless it computed, without a word, for many times what all of
-    it was `expected` to take: seconds of processor time do not depend on what else the machine does."""
+    """The answer, not blamed for a hang if its time was `short`; unless it computed, without a line of output, for many times as long as
+    all of it was `expected` to take (seconds): processor time does not depend on other programs."""
     if not (answer.late and short):
         return answer
     if expected and answer.worked > ENDLESS + TIMES * expected * (os.cpu_count() or 1):

@@ -1,4 +1,4 @@
-"""Two reports side by side: the same measurements, whether they really differ, and what differs between the machines. Pure."""
+"""Compares two reports: the same measurements, whether they differ significantly, and what differs between the machines. Pure."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ FACTS = (
     ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
 )  # fmt: skip
 STILL_SAME = 1.25
-"""An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
+"""An interval that contains 1 and exceeds this ratio is inconclusive, since a difference of this size would matter."""
 RELEVANT = 1.03
 """Less than this matters to nobody, however sure it is."""
 Report = Mapping[str, Any]
 
 
 class ComparisonError(ValueError):
-    """One line: what is wrong with a report, and what was expected."""
+    """A report that cannot be compared. The message is one line: what is wrong, and what was expected."""
 
 
 def compare(here: Report, there: Report, *, names: tuple[str, str] = ("here", "there")) -> Comparison:
-    """Two reports as `validate --format json` writes them. Raises ComparisonError where one has no measurements."""
+    """Compares two reports in the form of `validate --format json`. Raises ComparisonError where one has no measurements."""
     ours, theirs = (_by_key(report, name) for report, name in zip((here, there), names, strict=True))
     pairs, alone = _pairs(ours, theirs)
     rows = list(_rows(pairs))
@@ -88,7 +88,7 @@ def _pairs(
 
 
 def _only(measurements: Sequence[Mapping[str, Any]], alike: Callable[[Mapping[str, Any]], tuple[str, ...]]) -> dict[Any, Mapping[str, Any]]:
-    """By what `alike` says of them: those that no other is like."""
+    """The measurements by the key `alike`, without keys that several of them share."""
     counted = Counter(map(alike, measurements))
     return {key: each for each in measurements if counted[key := alike(each)] == 1}
 
@@ -136,7 +136,7 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any], found: Ratio | None, 
 
 
 def _against(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """'torch', or 'torch-opencl by torch' where they are not the same."""
+    """'torch', or 'torch-opencl by torch' where the two frameworks differ."""
     here, there = str(one.get("framework")), str(other.get("framework"))
     return here if here == there else f"{here} by {there}"
 
@@ -150,7 +150,7 @@ def _verdict(found: Ratio | None, differs: bool) -> str:
 
 
 def _title(measurement: Mapping[str, Any]) -> str:
-    """The workload, and what else tells measurements of it apart; of a collective, the numbers of a message."""
+    """The workload, and all else that distinguishes its measurements; for a collective, also the size of a message."""
     replicas, shape = measurement.get("replicas"), measurement.get("input")
     several = f" x{replicas}" if isinstance(replicas, int) else ""
     message = several and not measurement.get("batch") and isinstance(shape, list) and len(shape) == 1
@@ -158,7 +158,7 @@ def _title(measurement: Mapping[str, Any]) -> str:
 
 
 def differences(here: Any, there: Any) -> Iterator[Difference]:
-    """What differs of the facts that a speed depends on: versions, drivers, devices."""
+    """Differences in the facts that a speed depends on: versions, drivers, devices."""
     if not isinstance(here, Mapping) or not isinstance(there, Mapping):
         return
     pairs = [(title, _at(here, name), _at(there, name)) for title, name in FACTS]

@@ -1,4 +1,4 @@
-"""Under which conditions a measurement was made: what was watched, how the card is set, where the worker says that it computed."""
+"""The conditions of a measurement: the monitor's observations, the settings of the card, and where the worker reports that it computed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 40
 
 
 def conditions(host: CounterHost, facts: Facts, job: Job, gpu: Mapping[str, Any] | None, seen: Seen, said: Mapping[str, Any]) -> Conditions:
-    """`gpu`: the record of `gpus` that was measured; `said`: what the worker answered, believed only where it can be."""
+    """The conditions of one measurement. `gpu`: its record of the fact `gpus`; `said`: the worker's answer, validated here."""
     threads, link = said.get("threads"), seen.link or Link()
     filesystem, windows = folder_of(facts, job.dataset) if job.workload.id == "files" else (None, None)
     return Conditions(
@@ -40,7 +40,7 @@ def conditions(host: CounterHost, facts: Facts, job: Job, gpu: Mapping[str, Any]
 
 
 def _settings(value: Any) -> tuple[str, ...] | None:
-    """'NAME value' of each."""
+    """'NAME value' for each variable."""
     if not isinstance(value, Mapping):
         return None
     pairs = [(one_line(str(name)), one_line(str(text))) for name, text in list(value.items())[:_MOST]]
@@ -48,7 +48,7 @@ def _settings(value: Any) -> tuple[str, ...] | None:
 
 
 def products(rows: Any) -> list[tuple[str, float, float | None]]:
-    """(library, FLOP/s, error) of a matrix product by several libraries, as a worker said it (target/workloads/matrix_products.py)."""
+    """(library, FLOP/s, error) of a matrix product by several libraries, from a worker's answer (target/workloads/matrix_products.py)."""
     found = []
     for row in rows if isinstance(rows, list) else ():
         name, flops, error = (row.get(key) for key in ("name", "flops", "max_relative_error")) if isinstance(row, Mapping) else (None,) * 3
@@ -58,18 +58,18 @@ def products(rows: Any) -> list[tuple[str, float, float | None]]:
 
 
 def other_path(rows: Any) -> dict[str, Any]:
-    """Of a framework's own ways to a matrix product, the first of `rows` being the one that it takes: the best of the others, which says
-    its error. Other libraries' do not: there is no way to them."""
+    """The fastest other code path of a framework for a matrix product, where the first of `rows` is the one that it uses, with
+    its error. Other libraries do not count, since the framework cannot use them."""
     known = products(rows)
-    others = [row for row in known[1:] if row[2] is not None]
-    if not others:
+    alternatives = [row for row in known[1:] if row[2] is not None]
+    if not alternatives:
         return {}
-    name, flops, error = max(others, key=lambda row: row[1])
+    name, flops, error = max(alternatives, key=lambda row: row[1])
     return {"other_path": name, "other_path_speed_up": flops / known[0][1], "other_path_error": error}
 
 
 def power_limit_share(host: CounterHost, facts: Facts, gpu: Mapping[str, Any] | None) -> float | None:
-    """The limit of the card's power by the one that it left the factory with."""
+    """The ratio of the card's power limit to its default limit."""
     if gpu is None:
         return None
     for row in facts.value("nvidia.devices") or ():
@@ -102,7 +102,7 @@ def _text(gpu: Mapping[str, Any] | None, name: str) -> str | None:
 
 
 def _fallbacks(value: Any) -> tuple[str, ...] | None:
-    """Names of operators, each once."""
+    """The names of operators, without duplicates."""
     if not isinstance(value, list):
         return None
     names = [one_line(each) for each in value[:_MOST]]

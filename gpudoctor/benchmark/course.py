@@ -1,4 +1,4 @@
-"""How a measurement went from its first step to its last: slower, in two speeds, with growing memory, with outcomes that change. Pure.
+"""The course of a measurement from its first step to its last: slower, in two speeds, with growing memory, with changing outcomes. Pure.
 
 The worker says what it saw (target/workloads/measuring.py), nothing of it trusted; what follows from it is said here.
 """
@@ -17,9 +17,9 @@ from gpudoctor.system.framework_child import one_line
 
 MOST = 100_000
 NEARLY_ALL = 0.9
-"""Of all pairs of a step before and a step after: fewer, and the two mix."""
+"""The share of pairs (a step before, a step after) below which the two groups overlap."""
 SLOW_STEP = 1.8
-"""Times the median: such a step is a slow one."""
+"""A step is slow from this multiple of the median on."""
 TWO_SPEEDS = 1.3
 """The least gap between two groups of steps, as a factor."""
 LEAST_STEPS = 12
@@ -28,12 +28,12 @@ GROWTH = {"process": 16 << 20, "device": 16 << 20, "addresses": 128 << 20}
 RISES, FALLS, SAME_LOSS = 0.10, 1e-3, 1e-7
 MANY = 3.0
 ENOUGH = 10
-"""Losses of one batch that is learnt again and again: in so many steps each network here falls by much more than FALLS."""
+"""The number of losses, of one batch that is learnt repeatedly, after which each network's loss has fallen by much more than FALLS."""
 LEAST_LOSSES = 5
 
 
 def course(result: Mapping[str, Any]) -> Course | None:
-    """None where the worker says nothing of it."""
+    """The course, from a worker's result; None where the result has no table `course`."""
     table = result.get("course")
     if not isinstance(table, Mapping):
         return None
@@ -52,8 +52,10 @@ def course(result: Mapping[str, Any]) -> Course | None:
 
 
 def slowdown(slices: Sequence[tuple[float, float]], warm_up: Sequence[float]) -> float | None:
-    """A step's time after the moment at which it changed most by that before, or the end of the window by the warm-up, whatever is more.
-    1.0 where nearly all of the one are not beyond nearly all of the other; None where there are too few."""
+    """The ratio of step times: after the largest change to before it, or the end of the window to the warm-up, whichever is larger.
+    1.0 where the two groups of times overlap; None where there are too few steps.
+
+    `slices`: (seconds at its end, median milliseconds) for each part of the window; `warm_up`: milliseconds of each step of the warm-up."""
     if len(slices) < 6:
         return None
     times = [ms for _, ms in slices]
@@ -65,7 +67,7 @@ def slowdown(slices: Sequence[tuple[float, float]], warm_up: Sequence[float]) ->
 
 
 def _changed(times: Sequence[float]) -> float | None:
-    """Split where both sides are most alike in themselves (the least sum of distances from their medians); a side is an eighth at least."""
+    """The ratio of the two parts of a split that minimises the sum of distances from their medians. Each part has at least an eighth."""
     least = max(3, len(times) // 8)
 
     def spread(part: Sequence[float]) -> float:
@@ -78,7 +80,8 @@ def _changed(times: Sequence[float]) -> float | None:
 
 
 def _apart(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """The ratio of the medians; 1 where the two mix: the share of pairs in which the second is larger (Mann and Whitney's U)."""
+    """The ratio of the medians, after / before; 1 where the two overlap by the share of pairs in which the second is larger (the
+    Mann-Whitney U statistic); None where there are too few values."""
     if len(before) < 2 or len(after) < 2 or min(before) <= 0:
         return None
     ratio = median(after) / median(before)
@@ -87,7 +90,9 @@ def _apart(before: Sequence[float], after: Sequence[float]) -> float | None:
 
 
 def rhythm(steps: Sequence[float]) -> Rhythm | None:
-    """Steps of two kinds: every so manieth is slow, or there are two speeds. None where there is one kind, or too few steps to tell."""
+    """Steps of two kinds: every n-th one is slow, or there are two speeds. None where there is one kind, or too few steps to decide.
+
+    `steps`: milliseconds of single steps, in order."""
     if len(steps) < LEAST_STEPS or min(steps) <= 0:
         return None
     usual = median(steps)
@@ -101,7 +106,7 @@ def rhythm(steps: Sequence[float]) -> Rhythm | None:
 
 
 def _two_speeds(steps: Sequence[float]) -> Rhythm | None:
-    """Where the widest gap between two times parts them into groups that are each much narrower than the gap, and both are many."""
+    """Two speeds: the widest gap between sorted times (logarithms) separates two groups, each large, and much narrower than the gap."""
     ordered = [math.log(ms) for ms in sorted(steps)]
     least = max(4, math.ceil(0.1 * len(ordered)))
     gap, place = max(((ordered[place] - ordered[place - 1], place) for place in range(least, len(ordered) - least + 1)), default=(0.0, 0))
@@ -113,7 +118,7 @@ def _two_speeds(steps: Sequence[float]) -> Rhythm | None:
             return None
     found = _two(steps, math.exp(ordered[place - 1] + gap / 2), None)
     changes = sum((before > found.border_ms) != (after > found.border_ms) for before, after in pairwise(steps))
-    return found if changes > 2 else None  # one change is a slowdown, and is said as one
+    return found if changes > 2 else None  # one change is a slowdown and is reported as such
 
 
 def _two(steps: Sequence[float], border: float, every: int | None) -> Rhythm:
@@ -124,7 +129,8 @@ def _two(steps: Sequence[float], border: float, every: int | None) -> Rhythm:
 
 
 def growth(marks: Any) -> Growth | None:
-    """Memory that grows with the steps, over the last two thirds of them: what is taken once, at the begin, is no growth."""
+    """Memory that grows with the steps, over their last two thirds, since allocations at the beginning are no growth. `marks`: rows of
+    (step, bytes of the process, of its addresses, of the device)."""
     rows = [row for row in marks if isinstance(row, Sequence) and len(row) == 4] if isinstance(marks, list) else []
     for place, name in ((3, "device"), (1, "process"), (2, "addresses")):
         points = [(number_of(row[0]), number_of(row[place])) for row in rows[:MOST]]
@@ -136,7 +142,7 @@ def growth(marks: Any) -> Growth | None:
 
 
 def _grows(points: Sequence[tuple[float, float]], least: float) -> tuple[float, float] | None:
-    """(bytes a step, bytes in all): a straight line says nearly all of it, and each quarter has its part."""
+    """(bytes for each step, bytes in all) where memory grows by at least `least` bytes, close to a straight line, and in each quarter."""
     if len(points) < 5 or points[-1][0] <= points[0][0] or points[-1][1] - points[0][1] < least:
         return None
     whole = points[-1][1] - points[0][1]
@@ -158,17 +164,17 @@ def faults(result: Mapping[str, Any]) -> str:
     if not isinstance(table, Mapping):
         return ""
     loss = table.get("kind") == "loss"
-    what = "the loss" if loss else "the result"
+    outcome = "the loss" if loss else "the result"
     bad = table.get("bad")
     if isinstance(bad, Mapping):
-        where = f"{what} of step {count_of(bad.get('step')) or 'an unknown number'}"
+        place = f"{outcome} of step {count_of(bad.get('step')) or 'an unknown number'}"
         change, tolerance = number_of(bad.get("change")), number_of(table.get("tolerance"))
         if bad.get("what") == "changed":
-            by = "" if change is None else f" by {change:.2g}{'' if tolerance is None else f', {tolerance:.2g} is allowed'}"
-            return f"{where} differs from that of the first{by}, though the work is the same"
+            difference = "" if change is None else f" by {change:.2g}{'' if tolerance is None else f', {tolerance:.2g} is allowed'}"
+            return f"{place} differs from that of the first{difference}, though the work is the same"
         if bad.get("what") == "shape":
-            return f"{where} has another number of values than that of the first"
-        return f"{where} is {'not a number (NaN)' if bad.get('what') == 'nan' else one_line(bad.get('what')) or 'wrong'}"
+            return f"{place} has another number of values than that of the first"
+        return f"{place} is {'not a number (NaN)' if bad.get('what') == 'nan' else one_line(bad.get('what')) or 'wrong'}"
     return _of_losses(_rows(table.get("losses"), 2)) if loss else ""
 
 
@@ -179,7 +185,7 @@ def _of_losses(losses: Sequence[Sequence[float]]) -> str:
     first, last = values[0], median(values[-max(1, len(values) // 3) :])
     if first > 0 and max(values) - min(values) <= SAME_LOSS * first:
         return f"the loss stays {first:.4g} from step {losses[0][0]:.0f} to step {losses[-1][0]:.0f}: nothing is learnt"
-    never = min(values[1:]) >= first and last > first * (1 + RISES)  # one that fell before may swing: dropout, and a rate that is high
+    never = min(values[1:]) >= first and last > first * (1 + RISES)  # a loss that fell before may vary: dropout, a high learning rate
     if first > 0 and (never or last > first * MANY):
         return f"the loss rises from {first:.4g} at step {losses[0][0]:.0f} to {last:.4g} at step {losses[-1][0]:.0f}"
     if first > 0 and min(values[1:]) >= first * (1 - FALLS) and len(values) >= ENOUGH:
@@ -188,7 +194,7 @@ def _of_losses(losses: Sequence[Sequence[float]]) -> str:
 
 
 def _rows(value: Any, length: int) -> list[list[float]]:
-    """Rows of `length` finite numbers; what is none of these is left out."""
+    """Rows of `length` finite numbers; anything else is left out."""
     found = []
     for row in value[:MOST] if isinstance(value, list) else ():
         numbers = _numbers(row)

@@ -1,4 +1,4 @@
-"""What a processor can do at most, estimated: cores x clock x operations per clock. No table: they are many, and no two boost alike."""
+"""A processor's ceiling, estimated as cores x clock x operations per clock. There are too many processors for a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTHS = (
     ("asimd", 16, "NEON"),
     ("sse2", 8, "SSE2"),
 )
-"""float32 operations per core and clock, the widest first. Some AVX-512 cores have one FMA unit only: for them this is twice too much."""
+"""float32 operations per core and clock, the widest first. For AVX-512 cores with only one FMA unit the value is twice too large."""
 NARROW = (
     ("bf16", "amx_bf16", 1024),
     ("bf16", "avx512_bf16", 128),
@@ -21,11 +21,11 @@ NARROW = (
     ("int8", "avx512_vnni", 256),
     ("int8", "avx_vnni", 128),
 )
-"""Operations per core and clock of narrow types; of the flags of one type the first that is there counts."""
+"""Operations per core and clock of narrow types. For each type, the first flag that the processor has counts."""
 
 
 def estimate(cores: int, ghz: float, flags: Collection[str], memory_gbs: float | None = None) -> DeviceRow | None:
-    """Peaks of `cores` physical cores at `ghz` (the clock that is held under load, where known); None without a flag that says a width.
+    """Peaks of `cores` physical cores at `ghz` (the clock under load, if known); None where no flag gives the vector width.
 
     flags: as in /proc/cpuinfo. memory_gbs: where it is known or was measured; without it only the roof of arithmetic stands.
     """

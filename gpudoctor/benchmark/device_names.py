@@ -1,4 +1,4 @@
-"""Which rows of device-ceilings.toml are this device: by PCI id, by the names it is called, by the size of its memory."""
+"""Finds the rows of device-ceilings.toml for a device: by PCI ID, by its names, by the size of its memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.benchmark.reference_rows import DeviceRow
 
 _NOISE = r"\((?:r|tm|c)\)|®|™|\b(?:nvidia|amd|intel|graphcore|corporation)\b"
 _OTHER_PRODUCT = r"(?! (?:ti|super|xt|xtx|gre|d|m|laptop|mobile|max|pro|ultra|ada)\b)"
-"""Words that make another product of what stands before them."""
+"""Suffixes that make a name that of another product."""
 
 
 def identify(gpu: Mapping[str, Any], said: str | None, rows: Iterable[DeviceRow]) -> tuple[DeviceRow, ...]:
@@ -33,7 +33,7 @@ def identify(gpu: Mapping[str, Any], said: str | None, rows: Iterable[DeviceRow]
 
 
 def _named(rows: Sequence[DeviceRow], texts: Sequence[str]) -> list[DeviceRow]:
-    """The rows whose name is in the first text that has one; of several names the longest counts."""
+    """The rows whose name occurs in the first text that holds any; of several names, the longest counts."""
     for text in texts:
         wanted = plain(text)
         fitting = [row for row in rows if re.search(rf"\b{re.escape(plain(row.name))}\b{_OTHER_PRODUCT}", wanted)]
@@ -44,5 +44,5 @@ def _named(rows: Sequence[DeviceRow], texts: Sequence[str]) -> list[DeviceRow]:
 
 
 def plain(name: str) -> str:
-    """'NVIDIA A100-SXM4-80GB' is 'a100 sxm4 80gb'."""
+    """The name normalised for comparison: 'a100 sxm4 80gb' from 'NVIDIA A100-SXM4-80GB'."""
     return re.sub(r"[\s\-_]+", " ", re.sub(_NOISE, " ", name.lower())).strip()

@@ -1,4 +1,4 @@
-"""What can be measured on: which framework and device `check` found usable, and what --device means. Pure, on facts."""
+"""Targets of measurements: the frameworks and devices that `check` found usable, and the meaning of --device. Pure, on facts."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ ORT_BACKENDS = {
     "MIGraphXExecutionProvider": "rocm",
 }
 RAW = ("opencl", "wgpu")
-"""What measures an interface of drivers: on a processor only where a person asked for it."""
+"""Frameworks that are plain interfaces of drivers; measured on a processor only where --device names it."""
 NO_DEVICE = ("CPUExecutionProvider", "AzureExecutionProvider")
 
 
 class DeviceError(ValueError):
-    """One line: what was asked for, and what is there."""
+    """The devices named by --device cannot be used. The message is one line, with the devices that can."""
 
 
 class BrokenFrameworkError(DeviceError):
-    """What was asked for is no mistake: the framework that has the device cannot be imported here."""
+    """The option is right, but the framework that has the device cannot be imported here."""
 
 
 def canonical(text: str) -> str:
-    """`xpu` is xpu:0. Raises DeviceError."""
+    """The device in full, 'xpu:0' for 'xpu'. Raises DeviceError."""
     asked = text.strip()
     given = asked.partition(":")[0].lower()
     head = device_of(given, _SHAPES)
@@ -69,7 +69,7 @@ def canonical(text: str) -> str:
 
 
 def targets(facts: Facts, interpreter: str | None = None) -> list[MeasurementTarget]:
-    """Everything that `check` found usable, accelerators first."""
+    """All targets that `check` found usable, accelerators first."""
     python = "" if refused(facts) else str(facts.value("python.executable") or "")
     found = [
         target
@@ -86,7 +86,7 @@ def targets(facts: Facts, interpreter: str | None = None) -> list[MeasurementTar
 
 
 def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = None) -> list[MeasurementTarget]:
-    """Those that --device named; else all accelerators; else the processor of each framework. Raises DeviceError."""
+    """The targets that --device names; else all accelerators; else the processor of each framework. Raises DeviceError."""
     there = targets(facts, interpreter)
     if not asked:
         accelerators = [target for target in there if not target.on_processor]
@@ -97,7 +97,7 @@ def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = No
         fitting = [target for target in there if _is(target, wanted)]
         if wanted.count(":") == 2 and wanted.startswith(
             "ort:"
-        ):  # a provider may take a device of its own: ort:OpenVINOExecutionProvider:GPU
+        ):  # a provider may have a device option of its own: ort:OpenVINOExecutionProvider:GPU
             provider = wanted.rpartition(":")[0]
             fitting = [replace(target, device=wanted) for target in there if target.device == provider]
         if not fitting:
@@ -147,7 +147,7 @@ def _torch(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
             yield MeasurementTarget(
                 framework="torch", device=str(device["id"]), python=python, backend=backend, name=_name(device), version=version
             )
-        if build == "directml":  # the fork of torch 1.8 has its device itself
+        if build == "directml":  # Microsoft's fork of torch 1.8 has the device built in
             yield MeasurementTarget(framework="torch", device="dml:0", python=python, backend="directml", version=version)
         yield MeasurementTarget(
             framework="torch", device="cpu", python=python, backend="cpu", name=str(facts.value("cpu.model") or ""), version=version
@@ -161,7 +161,7 @@ def _torch(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
                 yield MeasurementTarget(
                     framework=framework, device=str(device["id"]), python=python, backend=backend, name=_name(device), version=version
                 )
-    if _works(facts, "pytorch_ocl"):  # it numbers the devices of all platforms, and lists none itself
+    if _works(facts, "pytorch_ocl"):  # it numbers the devices of all OpenCL platforms, and lists none itself
         everything = [device for device in facts.value("opencl.devices") or [] if isinstance(device, Mapping)]
         for number, device in enumerate(everything):
             if device.get("type") == "gpu" or all(other.get("type") != "gpu" for other in everything):
@@ -208,7 +208,7 @@ def _backend(facts: Facts, identity: str) -> str:
 
 
 def _opencl(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
-    """Raw OpenCL needs no framework, only an interpreter."""
+    """Targets of plain OpenCL, which needs no framework, only an interpreter."""
     for place, platform in enumerate(facts.value("opencl.platforms") or []):
         devices = platform.get("devices") if isinstance(platform, Mapping) else None
         for number, device in enumerate(devices if isinstance(devices, Sequence) else ()):
@@ -221,7 +221,7 @@ def _opencl(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
 
 
 def _vulkan(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
-    """By wgpu of the target, on each device that vulkaninfo lists."""
+    """Targets of wgpu in the target environment: each device that vulkaninfo lists."""
     version = (facts.value("python.distributions") or {}).get("wgpu")
     if not isinstance(version, str):
         return
@@ -244,7 +244,7 @@ def _entry(facts: Facts, module: str) -> Mapping[str, Any]:
 
 
 def _works(facts: Facts, module: str) -> bool:
-    """Imported without an error; where nobody looked ('device busy', 'out of time') it is tried."""
+    """Whether the framework was imported without an error. One whose import was not tried ('device busy', 'out of time') counts as well."""
     if isinstance(_frameworks(facts).get(module), Unknown):
         return True
     entry = _entry(facts, module)
@@ -252,7 +252,7 @@ def _works(facts: Facts, module: str) -> bool:
 
 
 def broken(facts: Facts) -> list[str]:
-    """Frameworks that are there and cannot be imported, a line each."""
+    """One line for each framework that is installed and cannot be imported."""
     modules = ("torch", "openvino", "onnxruntime", "tensorflow", "jax")
     return [] if refused(facts) else [_cannot(facts, module) for module in modules if _error(facts, module)]
 
@@ -285,5 +285,5 @@ def _name(device: Mapping[str, Any]) -> str:
 
 
 def _opencl_name(device: Mapping[str, Any]) -> str:
-    """With its platform: one processor is a device of several."""
+    """The device's name with its platform, since several platforms may list the same processor."""
     return ", ".join(str(device[key]) for key in ("name", "platform") if device.get(key))

@@ -1,6 +1,6 @@
 """A whole network after a set-up: ResNet-18 on the device, at batch 2 and reduced resolution, against float64 on the processor.
 
-It stands behind the first computation (setup/first_computation.py), which computes a few numbers with nothing but the framework: that
+It follows the first computation (setup/first_computation.py), which computes a few numbers with nothing but the framework: that
 one needs no NumPy, runs on whatever a recipe installs (OpenCL alone, TensorFlow 1.15, the IPU Model), names the stage of a hang, and so
 decides whether an installation works. This one tells what that cannot: whether the operators of a real network are there and right.
 Nothing is timed; where the environment lacks what it needs, it says so and blames nobody.
@@ -21,14 +21,14 @@ from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 LIMIT = 60.0
-"""Seconds: a driver that compiles its kernels for longer is not blamed."""
+"""The limit in seconds. A driver that compiles its kernels for longer is not at fault."""
 NETWORK = BY_ID["resnet18"]
 FRAMEWORKS = {
     "torch-cpu": "torch", "torch-cuda": "torch", "torch-rocm": "torch", "torch-xpu": "torch", "torch-mps": "torch",
     "pytorch-directml": "torch", "ipex": "ipex", "torch-directml": "torch-directml", "torch-opencl": "torch-opencl", "openvino": "openvino",
     "onnxruntime": "onnxruntime", "tensorflow": "tensorflow", "jax": "jax",
 }  # fmt: skip
-"""What the first computation calls it, and what a worker does. OpenCL alone has no networks; PopTorch's compiler takes minutes."""
+"""Names of frameworks in the first computation and in a worker. OpenCL alone has no networks; PopTorch's compiler takes minutes."""
 
 
 class NetworkTrial(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Fixes that help one by one, tried together: each next one on top of those that are kept, from the one that helps most.
+"""Tries fixes together that help one by one: each next one in addition to those that are kept, beginning with the most helpful.
 
 Two that help alone need not help together (both may give back the same threads), and two that set the same thing cannot be together.
 """
@@ -24,7 +24,7 @@ def try_together(
     ask: Ask, request: Line, helped: Sequence[TrialResult], trials: Mapping[str, Trial], facts: Facts, keep: Keep,
     progress: Progress | None = None,
 ) -> list[str]:  # fmt: skip
-    """The ids of those that are to be left out of what a person sets. `helped`: results of one workload that are recommended, best first;
+    """The ids of the fixes that a person should not set. `helped`: recommended results of one workload, best first;
     `trials` by id. `keep` gets each result when it is there."""
     chosen = [trials[result.id] for result in helped if result.speed_up is not None and trials[result.id].measures == "step"]
     kept, left_out, setting = chosen[:1], [], Setting(request)
@@ -45,7 +45,7 @@ def try_together(
 
 
 def excludes(one: Trial, other: Trial) -> bool:
-    """They set the same thing, or one sets what the other takes away."""
+    """Whether two trials set the same variable or option, or one sets what the other unsets."""
     here, there = (
         {*trial.environment, *trial.settings, *trial.unset, *(name for name in SETS if getattr(trial, name))} for trial in (one, other)
     )

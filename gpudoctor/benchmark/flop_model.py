@@ -1,4 +1,4 @@
-"""What a network costs, asked of the very layer lists that workers measure (gpudoctor/target/workloads, which is no package)."""
+"""The cost of a network, from the same lists of layers that workers measure (gpudoctor/target/workloads, which is no package)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 class StepCost(Struct, frozen=True):
-    """One step over the whole batch. `bytes`: to and from memory at the least; None in training, where it is not counted."""
+    """The cost of one step over the whole batch. `bytes`: the least traffic to and from memory; None in training."""
 
     flop: float
     bytes: float | None
@@ -38,7 +38,7 @@ class StepCost(Struct, frozen=True):
 
 
 def step(network: str, task: str, options: Mapping[str, int], dtype: str = "float32") -> StepCost | None:
-    """None where there is no such network."""
+    """The cost of a step; None where there is no such network."""
     return _step(network, task, tuple(sorted(options.items())), WIDTHS.get(dtype, 4))
 
 
@@ -65,14 +65,14 @@ def _modules() -> tuple[Any, Any, Any]:
 
 @lru_cache(maxsize=1)
 def timing() -> Any:
-    """How workers count times: medians and percentiles are the same on both sides."""
+    """The workers' module for times, so that medians and percentiles are the same on both sides."""
     with _lock, _on_path():
         return importlib.import_module("timing")
 
 
 @contextmanager
 def _on_path() -> Iterator[None]:
-    """They import each other by bare names, which nobody else shall see."""
+    """Imports modules of the workers. They import each other by bare names, which must not stay in sys.modules."""
     before = set(sys.modules)
     sys.path.insert(0, FOLDER)
     try:

@@ -1,4 +1,4 @@
-"""What was asked, as jobs for workers in the order in which they are worth their time, and what each will roughly take. Pure."""
+"""Turns the options of `validate` into jobs for workers, the most informative first, and estimates the time of each. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPILES = ("none", "default", "reduce-overhead", "max-autotune")
 OPTIMIZERS = ("sgd", "adam")
 MOST_REPLICAS = 64
 QUICK_BUDGET = 60.0
-"""Seconds for everything, the look at the machine too."""
+"""Seconds for the whole run, the examination of the machine included."""
 ABILITIES = {
     "openvino": ("inference", "micro"),
     "onnxruntime": ("inference", "micro"),
@@ -35,15 +35,15 @@ ABILITIES = {
 
 _OF_TORCH = ("torch", "ipex", "torch-directml", "torch-opencl")
 JUDGED_BY = {"operators": (*_OF_TORCH, "onnxruntime", "openvino", "jax", "opencl"), "large_tensors": _OF_TORCH}
-"""Frameworks whose workers judge operators one by one."""
+"""Frameworks whose workers give a verdict on single operators."""
 
 
 class MeasurementRequestError(ValueError):
-    """One line: what cannot be measured, and what can."""
+    """Options that cannot be measured. The message is one line that also says what can."""
 
 
 class ValidateOptions(Struct, frozen=True, kw_only=True):
-    """The options of `validate`. Nothing named and not `full` is --quick."""
+    """The options of `validate`. With no workload named and without `full`, it is --quick."""
 
     workloads: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
@@ -55,13 +55,13 @@ class ValidateOptions(Struct, frozen=True, kw_only=True):
     compile: str = "none"
     optimizer: str = "sgd"
     copies: bool = False
-    """Copies to the device and back are inside the clock."""
+    """Whether copies to the device and back are timed."""
     preprocess: bool = False
-    """So is the preparation of images, and with it the copies."""
+    """Whether the preparation of images is timed, and with it the copies."""
     replicas: int | None = None
-    """Processes at once; None: one, which is measured alone."""
+    """The number of processes at once; None: one process, measured alone."""
     max_latency: float | None = None
-    """Milliseconds: with replicas, picks the batch."""
+    """The latency in milliseconds that the batch for replicas must keep; None: no batch is chosen."""
     dataset: str = ""
     model: OwnModel | None = None
     """Measured instead of the workloads."""
@@ -87,11 +87,11 @@ class Job(Struct, frozen=True, kw_only=True):
     preprocess: bool = False
     dataset: str = ""
     peers: tuple[MeasurementTarget, ...] = ()
-    """A place for each of several processes that run at once, `target` being the first; () is one that is alone."""
+    """The targets of several processes that run at once, `target` being the first; () for a single process."""
     messages: tuple[int, ...] = ()
     """Bytes: the sizes of a collective's messages."""
     place: float = 0.0
-    """In the order of --quick: the lowest first."""
+    """The position in the order of --quick; the lowest comes first."""
     process: int = 1
     """Of several that measure the same, one after another: results are checked against references in the first."""
 
@@ -116,7 +116,7 @@ class Job(Struct, frozen=True, kw_only=True):
         return flop_model.step(self.workload.name, self.task, self.options, self.dtype) if self.network else None
 
     def request(self) -> dict[str, Any]:
-        """What the worker reads (gpudoctor/target/workloads/worker.py)."""
+        """The request to the worker, as gpudoctor/target/workloads/worker.py reads it."""
         options: dict[str, Any] = dict(self.options)
         if self.dataset and self.workload.id == "files":
             options["folder"] = self.dataset
@@ -130,7 +130,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     @property
     def devices(self) -> str:
-        """As --device takes them: 'xpu:0,xpu:1'; each once."""
+        """The devices in the form of --device, each once: 'xpu:0,xpu:1'."""
         return ",".join(dict.fromkeys(peer.device for peer in self.peers)) or self.target.device
 
     def words(self) -> str:
@@ -149,7 +149,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 def check(asked: ValidateOptions) -> None:
-    """Raises RequestError for what does not exist."""
+    """Validates the options. Raises MeasurementRequestError."""
     for name in asked.workloads:
         if name not in BY_ID:
             raise MeasurementRequestError(
@@ -182,7 +182,7 @@ def check(asked: ValidateOptions) -> None:
 
 
 def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
-    """What to measure on this target, what is worth most first. `asked` is one that `check` let pass."""
+    """The jobs for this target, the most informative first. `asked` must have passed `check`."""
     named = [BY_ID[name] for name in dict.fromkeys(asked.workloads)]
     if named:
         pairs = [(workload, task) for workload in named for task in workload.tasks]
@@ -200,7 +200,8 @@ def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
 
 
 def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOptions) -> bool:
-    """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
+    """Whether the workload is to be measured: one that is not named is left out where it has no meaning on this target. Workloads of
+    several processes are planned in replica_jobs."""
     if workload.together or target.framework not in JUDGED_BY.get(workload.id, (target.framework,)):
         return False
     if workload.frameworks and target.framework not in workload.frameworks:
@@ -254,7 +255,7 @@ def _dtypes(target: MeasurementTarget, workload: Workload, task: str, asked: Val
     if target.on_processor and workload.processor_dtype:
         return (workload.processor_dtype,)
     if target.on_processor and workload.dtypes[0] == "float16":
-        return ("float32",)  # processors compute float16 as something else
+        return ("float32",)  # processors emulate float16 in another type
     if target.on_processor:
         return workload.dtypes if asked.full and workload.id == "matmul" else workload.dtypes[:1]
     if workload.id == "matmul":
@@ -265,29 +266,29 @@ def _dtypes(target: MeasurementTarget, workload: Workload, task: str, asked: Val
     return (*usual, narrow) if beside and narrow is not None else usual
 
 
-# What it takes
+# Estimates of time
 
 CEILING = 0.5
 """Seconds that the worker of a matrix product on a processor needs for those of other libraries."""
 OPERATORS = 4.0
-"""Seconds that their quick set takes."""
+"""Seconds that the quick set of operators takes."""
 STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino": 1.5, "onnxruntime": 1.0, "opencl": 1.0, "llama-cpp": 1.0,
            "llama-bench": 0.5}  # fmt: skip
 """Seconds until a worker of this framework has begun, on an idle machine."""
 USUAL_SPEED = {True: 50e9, False: 5e12}
-"""FLOP/s of a processor, of an accelerator: until a matrix product was measured."""
+"""FLOP/s of a processor (True) and of an accelerator (False), until a matrix product was measured."""
 EFFICIENCY = {True: 0.4, False: 0.25}
-"""What of a matrix product's speed networks reach; half of it in training."""
+"""The share of a matrix product's speed that networks reach; half of it in training."""
 COMPILING = {"torch-opencl": 600.0}
-"""Seconds, where each layer's kernels are programs of their own: those of mobilenet_v2 took four minutes on two busy cores."""
+"""Seconds for compiling, where each layer's kernels are programs of their own: mobilenet_v2's took four minutes on two busy cores."""
 SLOWEST = 20.0
-"""Times the estimate: a machine that needs more is busy with something else."""
+"""The largest ratio to the estimate: a machine that needs more is busy with something else."""
 PER_PARAMETER = 6e-8
-"""Seconds: weights are made, copied, and made again for the reference."""
+"""Seconds for each parameter: weights are made, copied, and made once more for the reference."""
 
 
 def seconds(job: Job, flops: float | None = None) -> float:
-    """Roughly, for the whole worker. `flops`: FLOP/s of a matrix product on this target, where it is known."""
+    """The estimated seconds of the whole worker. `flops`: FLOP/s of a matrix product on this target, if known."""
     return startup(job) + _work(job, flops)
 
 
@@ -312,19 +313,19 @@ def _work(job: Job, flops: float | None) -> float:
 
 
 def hang_limit(job: Job, flops: float | None = None) -> float:
-    """Seconds after which a worker is taken for hung: drivers that compile their kernels at first use need minutes."""
+    """Seconds after which a worker counts as hung: drivers that compile their kernels at first use need minutes."""
     patience = COMPILING.get(job.target.framework, 60.0 if job.target.on_processor else 300.0)
     return patience + 6 * seconds(job, flops) + 2 * (job.duration + job.warm_up)
 
 
 class Budget(Struct):
-    """What jobs will take here: by the estimates above, until workers that ran have shown how long a start, a matrix product and a network
-    take on this machine and beside its other work."""
+    """Expected seconds of jobs: by the estimates above, until finished workers have shown how long a start, a matrix product and a network
+    take on this machine under its present load."""
 
     flops: Mapping[str, float] = field(default_factory=dict)
     startups: Mapping[str, float] = field(default_factory=dict)
     paces: Mapping[str, float] = field(default_factory=dict)
-    """Time of networks by their estimate."""
+    """Ratio of the measured time of networks to the estimate, by target."""
 
     def expected(self, job: Job) -> float:
         return self.startups.get(_key(job.target), startup(job)) + self.work(job)
@@ -335,7 +336,7 @@ class Budget(Struct):
         return _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
 
     def together(self, jobs: Sequence[Job]) -> float:
-        """Of jobs that share a process."""
+        """The expected seconds of jobs that share a process."""
         start = self.startups.get(_key(jobs[0].target), startup(jobs[0])) if jobs else 0.0
         return sum(self.expected(job) for job in jobs) - start * (len(jobs) - 1)
 
@@ -347,8 +348,8 @@ class Budget(Struct):
         return left is None or self.expected(job) <= left
 
     def learn(self, job: Job, took: float, flops: float | None = None, begun: float | None = None) -> None:
-        """`took`: seconds of the whole worker; `flops`: what a matrix product in float32 reached; `begun`: seconds until it had its
-        device."""
+        """Updates the estimates. `took`: seconds of the whole worker; `flops`: FLOP/s of a float32 matrix product; `begun`: seconds until
+        it had its device."""
         key = _key(job.target)
         if job.network:
             start = begun if begun is not None else self.startups.get(key, startup(job))

@@ -30,11 +30,11 @@ LIBRARIES = {
 FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 
 NO_FIELDS = str.maketrans("{}", "()")
-"""Of a value that goes into a template."""
+"""Replaces braces in a value that is put into a template."""
 
 
 class TrialHost(Protocol):
-    """What is asked of a host here."""
+    """The methods that the facts of trials need of a host."""
 
     def exists(self, path: str) -> bool: ...
     def read(self, path: str) -> Any: ...
@@ -69,7 +69,7 @@ def facts_of_run(facts: Facts, request: Line, backend: str, host: TrialHost, pre
 
 
 def _cores(host: TrialHost) -> tuple[int | None, int | None]:
-    """(physical, logical) of this machine, as /proc/cpuinfo says."""
+    """The numbers of (physical, logical) cores, from /proc/cpuinfo."""
     cores, processors, package = set(), 0, "0"
     for line in host.read("/proc/cpuinfo").text.splitlines():
         name, _, value = line.partition(":")
@@ -83,7 +83,7 @@ def _cores(host: TrialHost) -> tuple[int | None, int | None]:
 
 
 def _chosen(text: str) -> str | None:
-    """'always [madvise] never' is madvise."""
+    """The chosen word of a sysfs file: 'madvise' from 'always [madvise] never'."""
     return next((word.strip("[]") for word in text.split() if word.startswith("[")), None)
 
 
@@ -93,20 +93,20 @@ def _library(host: TrialHost, names: Sequence[str], prefix: str) -> str | None:
 
 
 def applicable(facts: Facts, variables: Mapping[str, str] | None = None) -> list[Trial]:
-    """The trials whose condition holds for `facts` (of facts_of_run), those that take a variable away first: what somebody set by hand is
-    the likeliest cause. `variables`: the environment; what it has already is not tried, and what it has not is not taken away."""
-    there = variables or {}
+    """The trials whose condition holds for `facts` (of facts_of_run). Those that unset a variable come first: one that was set by hand is
+    the likeliest cause. `variables`: the environment. A variable that it has is not set again, and one that it lacks is not unset."""
+    present = variables or {}
     found = []
     for trial in trials():
         if evaluate(trial.applies, facts).truth != "true":
             continue
         if trial.unset:
-            names = tuple(name for name in trial.unset if there.get(name))
+            names = tuple(name for name in trial.unset if present.get(name))
             if names:
-                found.append(_taking_away(trial, names, there))
+                found.append(_taking_away(trial, names, present))
             continue
         wanted = {name: fill(text, facts) for name, text in trial.environment.items()}
-        if not (wanted and all(there.get(name) == text for name, text in wanted.items())):
+        if not (wanted and all(present.get(name) == text for name, text in wanted.items())):
             found.append(trial)
     return sorted(found, key=lambda trial: not trial.unset)
 

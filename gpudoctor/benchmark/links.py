@@ -28,8 +28,8 @@ def links_of(answers: Sequence[WorkerAnswer], peers: Sequence[MeasurementTarget]
 
 
 def _timed(answer: WorkerAnswer, peers: Sequence[MeasurementTarget]) -> Iterator[Link]:
-    told = answer.result.get("links")
-    for entry in told if isinstance(told, list) else ():
+    entries = answer.result.get("links")
+    for entry in entries if isinstance(entries, list) else ():
         ranks, trips = (entry.get("ranks"), entry.get("trip_s")) if isinstance(entry, Mapping) else (None, None)
         if not isinstance(ranks, list) or not isinstance(trips, list) or len(ranks) != 2:
             continue

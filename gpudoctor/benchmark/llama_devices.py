@@ -1,4 +1,4 @@
-"""What llama.cpp can be measured on: the GPUs that a build serves, and the processor. Pure, on facts."""
+"""Devices on which llama.cpp can be measured: the GPUs that a build supports, and the processor. Pure, on facts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from gpudoctor.facts.probes.llama_cpp import GPU_BACKENDS
 from gpudoctor.model.facts import Facts
 
 BACKENDS = {"hip": "rocm", "sycl": "xpu", "metal": "mps"}
-"""Of published results, where ggml's own name is another one."""
+"""ggml's names of backends to those of published results, where they differ."""
 
 
 def llama_targets(facts: Facts, python: str, interpreter: str) -> Iterator[MeasurementTarget]:
-    """`python`: the target's interpreter, '' where it may not be run; `interpreter`: another one, which `llama-bench` does with."""
+    """Targets of llama-cpp-python and llama-bench. `python`: the target's interpreter, '' where it may not be run; `interpreter`: another
+    one, which suffices for `llama-bench`."""
     yield from _package(facts, python)
     yield from _program(facts, python or interpreter)
 
 
 def _package(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
-    """llama-cpp-python: its GPUs are those on the bus that one of its backends serves, in their order."""
+    """Targets of llama-cpp-python: the GPUs on the bus that one of its backends supports, in the order of the bus."""
     version = facts.value("llama_cpp.python.version")
     if not isinstance(version, str):
         return
@@ -36,7 +37,7 @@ def _package(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
 
 
 def _program(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
-    """llama-bench: its GPUs are those that llama.cpp lists."""
+    """Targets of llama-bench: the GPUs that llama.cpp lists."""
     program = facts.value("llama_cpp.bench")
     if not isinstance(program, str):
         return

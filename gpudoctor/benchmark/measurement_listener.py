@@ -11,10 +11,10 @@ from gpudoctor.model.measurement import Measurement
 
 class MeasurementListener(Protocol):
     def planned(self, jobs: Sequence[Job], seconds: float) -> None:
-        """All that may be measured, and about how long it takes."""
+        """Receives all planned jobs, and the estimated seconds of the run."""
 
     def begins(self, job: Job) -> None: ...
     def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None: ...
     def ends(self, job: Job, measured: Measurement) -> None: ...
     def left(self, seconds: float) -> None:
-        """About how long the rest takes."""
+        """Receives the estimated seconds of the rest."""

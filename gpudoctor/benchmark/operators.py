@@ -1,4 +1,4 @@
-"""The operators that real models use, probed in children: a crash or a hang costs one operator, and the next child goes on behind it."""
+"""Probes the operators of real models in child processes: after a crash or a hang, the next child continues with the next operator."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpudoctor.benchmark.worker_client import Ask, Line, Said
 from gpudoctor.model.operators import VERDICTS, Coverage, OperatorChange, OperatorResult
 
 MOST_DEATHS = 40
-"""Children that may die: a device that is gone for good kills all of them."""
+"""The largest number of children that may die, since a device that was lost kills all of them."""
 ENVIRONMENT = {"PYTORCH_ENABLE_MPS_FALLBACK": "1", "PYTORCH_DEBUG_XPU_FALLBACK": "1"}
-"""So that operators fall back, and say so, instead of ending with an error."""
+"""Variables by which operators fall back to the processor, with a warning, instead of failing."""
 Progress = Callable[[int, int], None]
 """(cases that are done, all cases)"""
 
@@ -38,9 +38,9 @@ def probe(
     while left is None or left:
         answer = ask(request if left is None else {**request, "cases": left}, ENVIRONMENT)
         about = next((line for line in answer.lines if line.get("stage") == "device"), about)
-        asked = _asked(answer)
+        requested = _asked(answer)
         if left is None:
-            left = asked
+            left = requested
             total = len(left)
         for result in _verdicts(answer):
             found[result.key] = result
@@ -83,7 +83,7 @@ def _verdicts(answer: Said) -> list[OperatorResult]:
 
 
 def _lost(key: str, answer: Said, found: Mapping[str, OperatorResult], limit: float) -> OperatorResult:
-    """The case that ended its process: the direction that was not told yet crashed."""
+    """The operator that ended its process: the direction without a result crashed."""
     operator, _, dtype = key.partition("/")
     direction = "backward" if f"{key}/forward" in found else "forward"
     group = next((line.get("group") for line in answer.lines if line.get("key") == key), "")
@@ -92,7 +92,7 @@ def _lost(key: str, answer: Said, found: Mapping[str, OperatorResult], limit: fl
 
 
 def from_json(table: Mapping[str, Any]) -> OperatorResult | None:
-    """None where it is not what a worker or an earlier report says."""
+    """The operator from its table; None where the table has another form."""
     words = [table.get(key) for key in ("operator", "group", "dtype", "direction", "verdict")]
     if not all(isinstance(word, str) for word in words) or words[4] not in VERDICTS:
         return None
@@ -110,7 +110,7 @@ def to_json(coverage: Coverage) -> dict[str, Any]:
 
 
 def coverage_from_json(table: Any) -> Coverage | None:
-    """None where the table is none that `to_json` made."""
+    """The coverage from the table of `to_json`; None for another table."""
     if not isinstance(table, Mapping) or not isinstance(table.get("results"), list):
         return None
     results = tuple(result for row in table["results"] if isinstance(row, Mapping) and (result := from_json(row)) is not None)
@@ -121,7 +121,7 @@ def coverage_from_json(table: Any) -> Coverage | None:
 
 
 def differences(before: Coverage, now: Coverage) -> tuple[OperatorChange, ...]:
-    """What changed since an earlier run, the worst first; what only one of them was asked for comes last."""
+    """Changes since an earlier run, the worst first; operators that only one of the runs tested come last."""
     old, new = ({result.key: result for result in each.results} for each in (before, now))
     changes = []
     for key in dict.fromkeys((*new, *old)):

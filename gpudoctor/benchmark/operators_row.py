@@ -1,4 +1,4 @@
-"""The quick set of operators as one measurement: what a worker judged of each, in a row beside the networks. Pure."""
+"""The quick set of operators as one measurement, in a row next to the networks. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = 3
 
 
 def of_operators(base: Measurement, rows: Any) -> Measurement:
-    """`rows`: what the worker's result holds, nothing of it trusted. `base`: the measurement but for that."""
+    """The measurement `base`, completed with the verdicts on operators. `rows`: from the worker's result, unvalidated."""
     found = [result for row in rows if isinstance(row, dict) and (result := from_json(row))] if isinstance(rows, list) else []
     asked = [result for result in found if result.verdict != "skipped"]
     if found and not asked:
@@ -48,7 +48,7 @@ def _correctness(result: OperatorResult) -> Correctness:
 
 
 def _share(result: OperatorResult) -> float:
-    """How near to its tolerance it came."""
+    """The error of an operator as a fraction of its tolerance."""
     return result.max_relative_error / result.tolerance if result.max_relative_error is not None and result.tolerance else 0.0
 
 

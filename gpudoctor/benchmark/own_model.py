@@ -41,7 +41,7 @@ class OwnModel(Struct, frozen=True):
     """of the file, or of the file or module that holds the function"""
     function: str = ""
     folder: str = ""
-    """Where the module is looked for first."""
+    """The folder in which the module is searched first."""
 
     @property
     def title(self) -> str:
@@ -52,7 +52,7 @@ class OwnModel(Struct, frozen=True):
 
 
 def read(text: str) -> OwnModel:
-    """What --model says. Raises MeasurementRequestError."""
+    """Parses --model. Raises MeasurementRequestError."""
     if text.lower().endswith(".onnx"):
         return OwnModel("onnx", _file(text))
     module, _, function = text.rpartition(":")
@@ -81,7 +81,7 @@ def _file(text: str, onnx: bool = True) -> str:
 
 
 def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
-    """The usual measurements, or those of the model that was given."""
+    """The jobs of the model that was given, else the usual ones."""
     if asked.model is None:
         return job_plan.plan(target, asked)
     if target.framework not in RUNTIMES[asked.model.kind]:
@@ -102,7 +102,7 @@ def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
 
 
 def check(asked: ValidateOptions, targets: Sequence[MeasurementTarget]) -> None:
-    """Raises MeasurementRequestError where nothing here can run the model, or where options make no sense with it."""
+    """Raises MeasurementRequestError where no target can run the model, or where options have no meaning with it."""
     if asked.model is None:
         return
     for option, given in (("workload", asked.workloads), ("replicas", asked.replicas), ("preprocess", asked.preprocess)):

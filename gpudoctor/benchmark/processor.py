@@ -8,7 +8,7 @@ from gpudoctor.benchmark.reference_rows import DeviceRow
 
 
 def peaks(host: CounterHost, memory_gbs: float | None = None) -> DeviceRow | None:
-    """None where the system does not tell cores, clock and width. `memory_gbs`: as it was measured."""
+    """The peaks; None where cores, clock or vector width are unknown. `memory_gbs`: the measured bandwidth in GB/s."""
     cores: set[tuple[str, str]] = set()
     flags: set[str] = set()
     clocks: list[float] = []
@@ -32,7 +32,7 @@ def peaks(host: CounterHost, memory_gbs: float | None = None) -> DeviceRow | Non
 
 
 def last_cache(host: CounterHost) -> int | None:
-    """Bytes of the largest cache of the first core; None where the system does not tell."""
+    """The size in bytes of the first core's largest cache; None where it is unknown."""
     found = []
     for place in range(8):
         text = host.read(f"/sys/devices/system/cpu/cpu0/cache/index{place}/size").text.strip()

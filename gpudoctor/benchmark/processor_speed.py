@@ -1,6 +1,6 @@
-"""What a processor can do at most, as it was measured: the fastest that anything reached on it in this run. Pure.
+"""A processor's ceiling by measurement: the fastest speed of this run. Pure.
 
-A formula (cores x clock x width) is wrong by half in either direction: clocks are not told in a virtual machine, cores boost, and what one
+A formula (cores x clock x width) is wrong by half in either direction: a virtual machine does not show clocks, cores boost, and what one
 clock holds differs between makers. So the roof of arithmetic is the fastest matrix product of a kept library (NumPy's BLAS, oneDNN, MKL)
 or of any framework of the run, and that of memory the largest traffic; what a network reached beyond them raises the roof.
 """
@@ -20,11 +20,11 @@ from gpudoctor.model.measurement import OK, Ceiling, Measurement
 
 MEMORY = "memory"
 BEYOND = 2.0
-"""Times the last cache: a step that moves less is not bound by memory."""
+"""A step that moves less than this many times the last-level cache is not limited by memory."""
 
 
 class Reached(Struct, frozen=True):
-    """A speed that something reached: operations of a type, or bytes, per second."""
+    """A measured speed: operations of a type, or bytes, per second."""
 
     kind: str
     """fp32, fp64, bf16 ... or memory"""
@@ -33,7 +33,7 @@ class Reached(Struct, frozen=True):
 
 
 class OnProcessor(Struct, frozen=True):
-    """A measurement on the processor, what one item of it costs, and what its worker said of other libraries."""
+    """A measurement on the processor, the cost of one item, and the worker's results for other libraries."""
 
     measured: Measurement
     costs: Costs | None = None
@@ -45,7 +45,7 @@ class OnProcessor(Struct, frozen=True):
 
 
 def reached(rows: Iterable[OnProcessor], cache: int | None) -> Iterator[Reached]:
-    """All speeds of a run. `cache`: bytes of the last cache."""
+    """All speeds of a run. `cache`: the size of the last-level cache in bytes."""
     for row in rows:
         each = row.measured
         for name, flops, _ in products(row.products):
@@ -91,7 +91,7 @@ def peaks(formula: DeviceRow | None, speeds: Sequence[Reached]) -> DeviceRow | N
 
 
 def roof(row: OnProcessor, peak: DeviceRow | None, cache: int | None) -> Ceiling | None:
-    """How near a measurement came to it."""
+    """The fraction of the ceiling that a measurement reached."""
     costs = row.costs
     if costs is not None and not _beyond(costs, row.batch, cache):
         costs = Costs(flops=costs.flops)
@@ -99,7 +99,7 @@ def roof(row: OnProcessor, peak: DeviceRow | None, cache: int | None) -> Ceiling
 
 
 def _beyond(costs: Costs, batch: int, cache: int | None) -> bool:
-    """Whether a step moves so much more than the caches hold that memory may bind it; where nobody tells their size it does."""
+    """Whether a step moves so much more than the caches hold that memory may limit it; True where their size is unknown."""
     return costs.bytes is not None and (cache is None or costs.bytes * batch > BEYOND * cache)
 
 

@@ -1,4 +1,4 @@
-"""Whether a worker still answers: a hang is told from a run that is merely late. Pure."""
+"""Whether a worker still answers, which distinguishes a hang from a run that is merely late. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from gpudoctor.benchmark.worker_numbers import not_negative_number
 
 GRACE = 12.0
-"""Seconds beyond its limit that a worker gets while a step of it may be hanging: to be late is no fault, to hang is one."""
+"""Seconds beyond its limit that a worker gets, to distinguish a late step, which is no fault, from a hang."""
 LONGEST_PROMISE = 1e6
-"""Seconds: beyond it a number is none of ours."""
+"""The largest promise in seconds; a larger number is not from our worker."""
 
 
 class Pulse:
@@ -28,13 +28,13 @@ class Pulse:
         self.worked = 0.0
         """Ticks of processor time since its last word, as far as they were seen."""
         self.silent = 0.0
-        """Seconds since then."""
+        """Seconds since the last line."""
         self._ticks: tuple[float, float] | None = None
         """When it was last seen to take processor time, and how much it had taken."""
         self.late = False
 
     def beat(self, now: float, table: Mapping[str, Any]) -> None:
-        """`table`: the line, with its stage. Every line but one of progress takes the promise back: what follows is no step."""
+        """Notes a line of the worker. `table`: the line, with its stage. Any line but one of progress cancels the promise."""
         within, step = table.get("next_within"), table.get("step_ms")
         promised = _duration(within) if table["stage"] == "progress" else None
         self._last, self._within, self._ticks = now, promised or None, None
@@ -42,7 +42,7 @@ class Pulse:
         self._before, self.worked = None, 0.0
 
     def missing(self, now: float, ticks: float | None, done: bool) -> str:
-        """Why it is to be ended; '' while it may go on. `ticks`: the processor time that it has taken; `done`: it gave its result."""
+        """Why the worker must be ended; '' while it may go on. `ticks`: the processor time that it has used; `done`: its result is here."""
         self.silent = silent = now - self._last
         if ticks is not None:
             self._before = ticks if self._before is None else self._before
@@ -66,6 +66,6 @@ def seconds_text(seconds: float) -> str:
 
 
 def _duration(value: Any) -> float | None:
-    """What a worker says, where it is a number of seconds or milliseconds."""
+    """The value, if it is a valid number of seconds or milliseconds; else None."""
     found = not_negative_number(value)
     return found if found is not None and found < LONGEST_PROMISE else None

@@ -1,4 +1,4 @@
-"""Published results and peaks of devices, as gpudoctor/data has them: performance-references.toml and device-ceilings.toml."""
+"""Published results and ceilings of devices, from performance-references.toml and device-ceilings.toml in gpudoctor/data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_UNITS = {"images/s/W": 1, "W": -1, "GB": -1, "%": 1}
 
 
 class ReferenceRow(Struct, frozen=True, kw_only=True):
-    """One published number and the conditions it was made under. None: nobody said."""
+    """One published number and its conditions. None: the publication does not say."""
 
     id: str
     source: str
@@ -37,7 +37,7 @@ class ReferenceRow(Struct, frozen=True, kw_only=True):
     input: tuple[int, ...] = ()
     replicas: int = 1
     per: str = "step"
-    """step, epoch or run: what a time is of"""
+    """The unit of a time: step, epoch or run."""
     optimizer: str = ""
     compile: str = "none"
     os: str = ""
@@ -45,11 +45,11 @@ class ReferenceRow(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     usable: bool = True
-    """False: says nothing of the device itself."""
+    """False where the number says nothing about the device itself."""
 
     @property
     def images_per_second(self) -> float | None:
-        """What the value says per second and item, where that follows."""
+        """The value as items per second, where it can be derived."""
         if self.unit == "images/s":
             return self.value
         if self.batch and self.per == "step":
@@ -58,7 +58,7 @@ class ReferenceRow(Struct, frozen=True, kw_only=True):
 
 
 class Relation(Struct, frozen=True, kw_only=True):
-    """Two situations compared: value is time by time, or speed by speed, as `unit` says."""
+    """Two situations compared: a ratio of times or of speeds, according to `unit`."""
 
     id: str
     what: str
@@ -117,5 +117,5 @@ def devices() -> tuple[DeviceRow, ...]:
 
 
 def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists as tuples: an unknown key is a TypeError of the row's class."""
+    """The rows, with lists as tuples. Raises TypeError for a key that the row's class does not have."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}

@@ -1,4 +1,4 @@
-"""A measurement against the nearest published result of its device, and against what the device can do at most. Pure."""
+"""Compares a measurement with the nearest published result of its device, and with the device's ceiling. Pure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def nearest(
 
 
 def differences(measurement: Measurement, row: ReferenceRow) -> Iterable[str]:
-    """What was not the same then, a clause each."""
+    """The conditions in which the published result differs, one clause each."""
     version = (row.framework_version or "").partition("+")[0]
     now = (measurement.framework_version or "").partition("+")[0]
     if row.framework and _family(row.framework) != _family(measurement.framework):
@@ -84,7 +84,7 @@ def differences(measurement: Measurement, row: ReferenceRow) -> Iterable[str]:
 
 
 def _other_clock(then: Sequence[str], now: Sequence[str]) -> Iterable[str]:
-    """What only one of the two timings includes; nothing where either does not say what it includes."""
+    """What only one of the two timings includes; empty where either does not say what it includes."""
     if then and now:
         yield from (f"the clock saw {part} then, not now" for part in then if part not in now)
         yield from (f"the clock sees {part} now, not then" for part in now if part not in then)
@@ -126,14 +126,14 @@ def ceiling(measurement: Measurement, costs: Costs | None, device: Sequence[Devi
     if row.gbs and costs.bytes:
         roofs.append((row.gbs * 1e9 / costs.bytes, "memory", f"{row.gbs:.4g} GB/s"))
     if not peak or not roofs:
-        return None  # half a roofline would name a wrong limit
+        return None  # with one of the two roofs only, the limit that is named could be wrong
     attainable, bound, _ = min(roofs)
     words = ", ".join(words for _, _, words in roofs) + ("" if row.gbs and costs.bytes else ", memory not counted")
     return _reached(speed, attainable, bound, "items/s", f"{words}: {said}")
 
 
 def peak_rate(measurement: Measurement, row: DeviceRow) -> tuple[float | None, str]:
-    """(TFLOP/s, in words) that this device can have in the measurement's precision; a narrow type may always be computed in float32."""
+    """(TFLOP/s, the same in words): the device's peak in the measurement's precision. A narrow type may always be computed in float32."""
     kind = NUMBERS.get(measurement.dtype)
     wanted = [kind] if kind else ["fp16", "bf16"] if measurement.dtype.startswith("mixed") else []
     found = [(units[name], f"{name} {words}") for name in wanted for words, units in _units(row) if name in units]
@@ -174,7 +174,7 @@ def _same_work(measurement: Measurement, row: ReferenceRow) -> bool:
 
 
 def speed_ratio(measurement: Measurement, row: ReferenceRow) -> float | None:
-    """Speed of now by speed of then, whichever way round the units are; None where they cannot be brought together."""
+    """The ratio of the measured speed to the published one, for units of time or of speed; None where they cannot be converted."""
     direction = SPEED_UNITS.get(row.unit)
     if direction is None:
         return None

@@ -1,4 +1,4 @@
-"""How well a measured time repeats in another run of the same: the one place that decides. Pure.
+"""The error of a measured time from one run to another, for all comparisons. Pure.
 
 Where several processes measured it, they show how far processes lie apart. Where there was one, a table says how far they usually do. What
 other programs took of the machine comes on top, above all where they took more in one of two runs. `benchmarks/identical_runs.py` measures
@@ -22,7 +22,7 @@ ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, 
                "training": 4.0, "inference": 4.0}  # fmt: skip
 OTHERWISE = 10.0
 NOISY = 10.0
-"""Of a run that says of itself that it was disturbed, without saying by how much."""
+"""Per cent for a run that was disturbed by an unknown amount."""
 MOST_LOST = 0.95
 """Of a processor: a share beyond it is no measurement any more."""
 UNLIKE = 0.25
@@ -50,7 +50,7 @@ def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | 
 
 
 def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
-    """What a measurement says of its time, by itself."""
+    """The estimate of a time from one measurement alone; None where it has no time, or where its error is unknown."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
@@ -70,7 +70,7 @@ def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
 
 
 def processes(measurement: Mapping[str, Any]) -> tuple[float, ...]:
-    """The times of its processes in milliseconds; none where they are not all times."""
+    """The times of its processes in milliseconds; empty where one of them is no valid time."""
     latency = measurement.get("latency_ms")
     listed = latency.get("processes") if isinstance(latency, Mapping) else None
     times = [positive_number(value) for value in listed] if isinstance(listed, list | tuple) else []
@@ -79,7 +79,7 @@ def processes(measurement: Mapping[str, Any]) -> tuple[float, ...]:
 
 
 def time_of(measurement: Mapping[str, Any]) -> float | None:
-    """The time in milliseconds, where it was measured."""
+    """The time in milliseconds; None where it was not measured."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""What several processes do at once, as jobs: replicas of a network that share a batch, and the ranks of a collective. Pure."""
+"""Jobs of several processes at once: replicas of a network that share a batch, and the ranks of a collective. Pure."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ DEFAULT = "resnext101_32x4d"
 """Measured with replicas where nothing is named: the report of Graphcore's C2 card, batches 2 to 12."""
 DURATION = 5.0
 ENERGY_SECONDS = 60.0
-"""Images/s/W are told of measurements of this length and longer: counters of boards move slowly, and so does heat."""
+"""The shortest measurement in seconds that has a throughput per watt: counters of boards are slow, and so is the temperature."""
 COLLECTIVES = ("torch", "ipex")
 """Frameworks whose ranks can meet."""
 PATIENCE = {True: 30.0, False: 120.0}
-"""Seconds that a rank waits for another, on a processor and on cards: then it says so, and the others are ended."""
+"""Seconds that a rank waits for another, on a processor (True) and on cards (False); then it fails, and the others are ended."""
 LINK_MESSAGE = {True: 4 << 20, False: 64 << 20}
 """Bytes of the message between two ranks, on a processor and on cards: large enough that its bandwidth is that of the link."""
 MOST_ON_PROCESSOR = 32 << 20
-"""Bytes of the largest message between processes of one processor: beyond, it is its memory that is measured."""
+"""Bytes of the largest message between processes of one processor: larger ones would measure its memory."""
 
 
 def check(asked: ValidateOptions) -> None:
-    """Raises RequestError for what replicas cannot do."""
+    """Raises MeasurementRequestError for options that replicas cannot fulfil."""
     together = [name for name in asked.workloads if BY_ID[name].together]
     if asked.replicas is None:
         if asked.max_latency is not None:
@@ -44,7 +44,7 @@ def check(asked: ValidateOptions) -> None:
 
 
 def plans(targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> list[tuple[MeasurementTarget, list[Job]]]:
-    """What to measure on which target. Devices of one framework and kind are one team where several are asked for."""
+    """The jobs of each target. Devices of one framework and kind form one team where several are wanted."""
     teams = list(_by_kind(targets))
     if asked.replicas is None:
         found = [(target, plan(target, asked)) for target in targets]
@@ -63,20 +63,20 @@ def _by_kind(targets: Sequence[MeasurementTarget]) -> Iterable[list[MeasurementT
 
 
 def _replicas(devices: Sequence[MeasurementTarget], asked: ValidateOptions) -> Iterable[Job]:
-    """One process for each device, round and round; fewer processes than devices leave the last devices out."""
+    """Processes distributed over the devices in turn; with fewer processes than devices, the last devices are left out."""
     assert asked.replicas is not None
     peers = tuple(devices[number % len(devices)] for number in range(asked.replicas))
     duration = asked.duration if asked.duration is not None else ENERGY_SECONDS if asked.full else DURATION
     for name, batches in _batches(asked):
         wanted = replace(asked, workloads=(name,), tasks=("inference",), batches=batches, copies=True, preprocess=True)
         for job in plan(devices[0], wanted):
-            images = "height" in job.options and job.workload.unit == "images/s"  # of texts and latents there is nothing to prepare
+            images = "height" in job.options and job.workload.unit == "images/s"  # texts and latents need no preprocessing
             if (job.batch or 0) >= asked.replicas:
                 yield replace(job, peers=peers, duration=duration, preprocess=images)
 
 
 def _batches(asked: ValidateOptions) -> list[tuple[str, tuple[int, ...]]]:
-    """Networks for replicas, each with its batches: those that were named, else the workload's own where nothing is."""
+    """(network, batches) for replicas: the networks and batches that were named, else the default network and each workload's batches."""
     if not asked.workloads:
         known = (BY_ID[DEFAULT].options, *BY_ID[DEFAULT].variants)
         return [(DEFAULT, asked.batches or tuple(each["batch"] for each in known))]
@@ -85,7 +85,7 @@ def _batches(asked: ValidateOptions) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def left_out(targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> list[str]:
-    """What was asked for and cannot be divided, a line each."""
+    """One line for each requested measurement that cannot be divided between replicas."""
     if asked.replicas is None:
         return []
     found = []
@@ -101,7 +101,8 @@ def left_out(targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> li
 
 
 def _collectives(devices: Sequence[MeasurementTarget], asked: ValidateOptions) -> Iterable[Job]:
-    """For devices that are several, for processes of a processor, and where it is named: then it says itself why it cannot be."""
+    """Jobs of collectives, for several devices, for several processes of a processor, and wherever one is named: its worker reports
+    then why it is impossible."""
     first = devices[0]
     ranks = asked.replicas or (2 if first.on_processor else len(devices))
     for workload in WORKLOADS:
@@ -127,9 +128,9 @@ def _collectives(devices: Sequence[MeasurementTarget], asked: ValidateOptions) -
 
 
 def members(job: Job, folder: str) -> list[dict[str, Any]]:
-    """A request for each process of `job`. `folder`: where they meet.
+    """A request for each process of `job`. `folder`: through which they find each other.
 
-    The batch is divided as evenly as it goes. What is right on a device is judged once, by the first process there.
+    The batch is divided as evenly as possible. Correctness on a device is judged once, by its first process.
     """
     found: list[dict[str, Any]] = []
     size, request = len(job.peers), job.request()
@@ -158,5 +159,5 @@ def _messages(job: Job) -> dict[str, Any]:
 
 
 def parts(batch: int, size: int) -> list[int]:
-    """The sizes of the parts of a batch: of 5 over 2 they are 3 and 2."""
+    """The sizes of the parts of a batch: 3 and 2 for 5 over 2."""
     return [batch // size + (rank < batch % size) for rank in range(size)]

@@ -1,4 +1,4 @@
-"""What several workers that ran at once answered, as one: of replicas, whole batches; of a collective, each message size. Pure.
+"""Combines the answers of several workers that ran at once: of replicas, by batch; of a collective, by message size. Pure.
 
 A batch is divided between replicas and is done when its last part is: the n-th steps of all replicas are the n-th batch, and its latency
 is the longest of theirs. Throughput is what all did in their common time.
@@ -19,11 +19,11 @@ from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.measurement import FAILED, OK
 
 MOST = 100_000
-"""Samples of one worker: more is no answer of ours."""
+"""The largest number of samples of one worker; an answer with more is refused."""
 
 
 class Together(Struct, frozen=True):
-    """One measurement of several workers. `rate`: items of the worker in a second, of all; None where it failed."""
+    """One measurement by several workers. `rate`: items per second of all workers; None where it failed."""
 
     answer: WorkerAnswer
     rate: float | None = None
@@ -34,26 +34,27 @@ class Together(Struct, frozen=True):
 
 
 def failure(answers: Sequence[WorkerAnswer], name: str = "replica") -> WorkerAnswer | None:
-    """The worker that failed or had to pass, as the answer of all; None where all are well. Who was ended because of it is not blamed,
-    but where it had been silent that is said: a rank that hangs is seen by those that wait for it."""
+    """The answer of the worker that failed or was skipped, for all; None where all are ok. Workers that were ended because of it are not
+    blamed,
+    but a silent one is named, since a hanging rank makes those fail that wait for it."""
     bad = [(rank, answer) for rank, answer in enumerate(answers) if answer.status != OK]
     if not bad:
         return None
     rank, answer = next((one for one in bad if OTHER not in one[1].reason), bad[0])
-    who = f"{name} {rank + 1} of {len(answers)}: " if answer.status == FAILED else ""
+    label = f"{name} {rank + 1} of {len(answers)}: " if answer.status == FAILED else ""
     silent = [
         f"; {name} {place + 1} was silent for {one.reason.rpartition(SILENT_FOR)[2]}"
         for place, one in bad
         if place != rank and OTHER in one.reason and SILENT_FOR in one.reason
     ]
     return replace(
-        answer, reason=f"{who}{answer.reason}{''.join(silent)}", out_of_memory=any(each.out_of_memory for _, each in bad),
+        answer, reason=f"{label}{answer.reason}{''.join(silent)}", out_of_memory=any(each.out_of_memory for _, each in bad),
         late=any(each.late for each in answers),
     )  # fmt: skip
 
 
 def of_batches(answers: Sequence[WorkerAnswer]) -> Together:
-    """Puts the answers of all replicas together into one measurement."""
+    """Combines the answers of all replicas into one measurement."""
     bad = failure(answers)
     if bad is not None:
         return Together(bad)
@@ -86,9 +87,9 @@ def of_messages(answers: Sequence[WorkerAnswer], messages: Sequence[int]) -> lis
     for place, message in enumerate(messages):
         tables = [_at(answer.result.get("sizes"), place) for answer in answers]
         times = [_times(table) for table in tables]
-        if any(one is None for one in times) or any(number_of(table.get("items_per_step")) is None for table in tables):
+        if any(samples is None for samples in times) or any(number_of(table.get("items_per_step")) is None for table in tables):
             return [*found, Together(_no_numbers(answers))]
-        latency = _latency([one for one in times if one is not None])
+        latency = _latency([samples for samples in times if samples is not None])
         result = {
             **answers[0].result, **latency, "iterations": tables[0].get("iterations"), "items_per_step": tables[0].get("items_per_step"),
             "outputs": _outputs(answers),
@@ -99,18 +100,18 @@ def of_messages(answers: Sequence[WorkerAnswer], messages: Sequence[int]) -> lis
 
 
 def _latency(times: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """latency_ms and noisy of the slowest of each round. `times`: seconds, by replica."""
-    rounds = [max(parts) for parts in zip(*times, strict=False)]  # who was faster did more of them
+    """`latency_ms` and `noisy` by the slowest replica of each round. `times`: seconds of each step, by replica."""
+    rounds = [max(parts) for parts in zip(*times, strict=False)]  # a faster replica does more rounds
     summary: dict[str, Any] = flop_model.timing().summary(rounds, 1)
     return {"latency_ms": summary["latency_ms"], "noisy": summary["noisy"]}
 
 
 def _times(table: Mapping[str, Any]) -> list[float] | None:
-    """Seconds; None where the worker's are no times."""
-    told = table.get("samples_us")
-    if not isinstance(told, list) or not 2 <= len(told) <= MOST:
+    """The seconds of each sample; None where the worker's samples are not valid times."""
+    samples = table.get("samples_us")
+    if not isinstance(samples, list) or not 2 <= len(samples) <= MOST:
         return None
-    numbers = [number_of(value) for value in told]
+    numbers = [number_of(value) for value in samples]
     return [max(number, 0.1) / 1e6 for number in numbers if number is not None] if all(_not_negative(numbers)) else None
 
 
@@ -119,7 +120,7 @@ def _not_negative(numbers: Iterable[float | None]) -> Iterable[bool]:
 
 
 def _rate(table: Mapping[str, Any]) -> float | None:
-    """Items in a second: all that was done, by the time that it took."""
+    """Items per second: all items of the window, divided by its duration; None for invalid numbers."""
     steps, seconds, items = (number_of(table.get(name)) for name in ("iterations", "window_s", "items_per_step"))
     if steps is None or items is None or not seconds or min(steps, seconds, items) <= 0:
         return None
@@ -143,5 +144,5 @@ def _no_numbers(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
 
 
 def _at(listed: Any, place: int) -> Mapping[str, Any]:
-    one = listed[place] if isinstance(listed, list) and place < len(listed) else None
-    return one if isinstance(one, Mapping) else {}
+    row = listed[place] if isinstance(listed, list) and place < len(listed) else None
+    return row if isinstance(row, Mapping) else {}

@@ -1,4 +1,4 @@
-"""What a worker answered and what was seen meanwhile, as a measurement. Numbers of workers are believed only where they can be numbers."""
+"""Turns a worker's answer and the monitor's observations into a measurement. Numbers of workers are validated first."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ MATTERS = (
     "DNNL_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "ATEN_CPU_CAPABILITY", "OMP_THREAD_LIMIT",
     "GOMP_CPU_AFFINITY", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "POCL_MAX_PTHREAD_COUNT",
 )  # fmt: skip
-"""Variables that change what is measured: said where they are set."""
+"""Environment variables that influence measurements; a measurement lists those that are set."""
 ROUNDED = sys.float_info.max
 """Stands for the share of a tolerance that a narrower type goes beyond: more than any that passed, less than a wrong result."""
 NARROW = 5.0
-"""Per cent: a median that is known no better is noisy."""
+"""Per cent: a median whose 95 % interval is wider is noisy."""
 
 
 class MeasuredDevice(Struct, frozen=True):
-    """What a target can do at most (rows of the table, or the estimate of a processor), and what it was like meanwhile."""
+    """A target's ceilings (rows of the table, or the estimate of a processor), and its conditions during the measurement."""
 
     rows: tuple[DeviceRow, ...] = ()
     count: int = 1
-    """Of such devices, which shared the work."""
+    """The number of such devices that shared the work."""
     conditions: Conditions | None = None
 
 
@@ -56,7 +56,7 @@ def measurement(
     job: Job, answer: WorkerAnswer, seen: Seen, joules: Joules | None, no_energy: str, device: MeasuredDevice,
     environment: Mapping[str, str], together: Together | None = None,
 ) -> Measurement:  # fmt: skip
-    """The whole of one. `environment`: variables of MATTERS that are set here. `together`: where several workers gave the answer."""
+    """The measurement of one job. `environment`: variables of MATTERS that are set here. `together`: the answer of several workers."""
     result = answer.result
     said = {**answer.device, **result}
     threads = said.get("threads")
@@ -83,7 +83,7 @@ def skipped(job: Job, reason: str) -> Measurement:
 
 
 def never_begun(jobs: Sequence[Job], done: Sequence[Measurement]) -> list[Measurement]:
-    """Those of `jobs` of which `done` has nothing, for a run that was interrupted."""
+    """Measurements for those `jobs` that are not in `done`, after an interruption."""
 
     def key(each: Measurement) -> tuple[object, ...]:
         return each.title, each.task, each.framework, each.device, each.dtype, each.batch
@@ -140,7 +140,7 @@ def _measured(
 
 
 def _rate(result: Mapping[str, Any], latency: Latency, items: float) -> float:
-    """Items in a second: all work by the time that it took; a median leaves slow steps out."""
+    """Items per second: all work divided by its time, since a median would leave slow steps out."""
     steps, busy = positive_number(result.get("iterations")), positive_number(result.get("busy_s"))
     return items * steps / busy if steps is not None and busy is not None else items * 1000 / latency.median
 
@@ -170,7 +170,7 @@ def _parts(together: Together | None) -> list[str]:
 
 
 def judged(rows: Any) -> tuple[Correctness | None, str]:
-    """(the row that came nearest to its tolerance, what is wrong): every row has to pass, and one that is no number does not."""
+    """(the row nearest to its tolerance, what is wrong). Every row has to pass; an error that is no number does not."""
     if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
         return None, ""
     worst: tuple[float, Correctness] | None = None
@@ -233,7 +233,7 @@ def _notes(seen: Seen, no_energy: str) -> list[str]:
 
 
 def _device_name(job: Job, said: Mapping[str, Any]) -> str | None:
-    """torch calls a processor 'cpu' and an OpenCL device 'ocl': what the system calls it says more."""
+    """The device's name. The system's name is preferred where torch's is only 'cpu' or 'ocl'."""
     name = one_line(said.get("device_name"))
     return (job.target.name if name.lower() in ("", "cpu", "ocl") else name) or name or None
 

@@ -1,4 +1,4 @@
-"""Is one time really shorter than another? Welch's t on logarithms of times, and a correction where many are asked at once. Pure."""
+"""Whether one time is significantly shorter than another: Welch's t-test on logarithms, corrected for several comparisons. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Z975 = 1.95996
 CERTAIN = 1e9
 """Degrees of freedom of a variance that is known and not estimated."""
 WIDEST = 50.0
-"""Of the logarithm of a ratio: wider intervals say nothing more."""
+"""The largest half interval of a ratio's logarithm, so that its ends stay finite; wider ones carry no information either."""
 CHANCE = 0.05
 
 
@@ -64,7 +64,7 @@ def discoveries(chances: Sequence[float], false: float = CHANCE) -> list[bool]:
 
 
 def student(freedom: float) -> float:
-    """The 97.5 % point; between whole numbers it is linear in the inverse."""
+    """The 97.5 % point of Student's t; between whole degrees of freedom, interpolated linearly in their inverse."""
     if freedom <= 1:
         return T975[0]
     low = math.floor(freedom)

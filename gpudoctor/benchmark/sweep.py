@@ -14,13 +14,13 @@ from gpudoctor.model.batch_sweep import FAILED, MEMORY, OK, SLOW, Sweep, SweepPo
 MOST = 4096
 KNEE = 0.95
 LONGEST = 20.0
-"""Seconds of one step: beyond, larger batches are not tried."""
+"""Seconds of one step, above which larger batches are not tried."""
 FINE = 8
 """The limit is found to an eighth of itself."""
 JUMP = 2.0
-"""An item more that takes so many times what one takes on average is no longer in proportion."""
+"""The memory of a further item, as a multiple of the average item's, from which it counts as out of proportion."""
 LEAST_JUMP = 500_000_000
-"""Bytes: less is what allocators and libraries take in one piece."""
+"""The smallest such jump in bytes: allocators and libraries take smaller amounts at once."""
 Progress = Callable[[SweepPoint], None]
 
 
@@ -44,7 +44,7 @@ def sweep(
 
 
 def measured(answer: Said, batch: int, longest: float, per_item: float = 1.0) -> SweepPoint:
-    """What a worker said, nothing of it trusted."""
+    """The point of a batch, from a worker's answer, which is validated."""
     latency = answer.result.get("latency_ms")
     median, p95, interval = (latency.get(name) if isinstance(latency, dict) else None for name in ("median", "p95", "ci95_percent"))
     if not answer.ok:
@@ -82,12 +82,12 @@ def next_batch(points: Sequence[SweepPoint], *, most: int = MOST, max_latency: f
 
 
 def _latencies(points: Sequence[SweepPoint]) -> list[tuple[int, float]]:
-    """(batch, p95; the median where there is none)."""
+    """(batch, p95 of the latency in milliseconds; the median where there is no p95)."""
     return [(point.batch, point.p95_ms or point.latency_ms or 0.0) for point in points if point.measured]
 
 
 def _between(low: int, high: int) -> int | None:
-    """A batch in the middle; None where the two are near enough."""
+    """A batch between the two; None where they are close enough."""
     return (low + high) // 2 if high - low > max(1, low // FINE) else None
 
 
@@ -120,7 +120,7 @@ def knee(points: Sequence[SweepPoint]) -> int | None:
 
 
 def volatile(points: Sequence[SweepPoint], device: str, capacity: int | None = None) -> str:
-    """Memory that does not grow with the batch: a jump between two that ran, or an end long before the memory's. '' where there is none.
+    """Memory that does not grow with the batch: a jump between two batches, or a failure long before the memory is full; '' if neither.
 
     DirectML is known for it: ResNet-50 on 16 GB took less than 3.6 GB at batch 4, barely ran at 6, and took all at 8 (2022).
     """
@@ -128,7 +128,7 @@ def volatile(points: Sequence[SweepPoint], device: str, capacity: int | None = N
     full = min((point.batch for point in points if point.status == MEMORY), default=None)
     said = ""
     for (before, small), (after, large) in itertools.pairwise(known):
-        # an item more may cost what one costs so far, weights and all
+        # one more item may cost as much as one costs so far, the weights included
         if large - small > max(JUMP * small / before * (after - before), LEAST_JUMP):
             said = f"memory jumps from {_gb(small)} at batch {before} to {_gb(large)} at batch {after}"
             break

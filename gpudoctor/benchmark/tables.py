@@ -22,12 +22,12 @@ from gpudoctor.model.published_table import PublishedNumber
 from gpudoctor.rules.conditions import did_you_mean
 
 TRIAL_SIZES = {"height": 64, "width": 64}
-"""With --quick: does all of it run?"""
+"""Sizes for --quick, which only shows whether all rows run."""
 TRIAL_SECONDS = 0.5
 
 
 class TableJob(Struct, frozen=True, kw_only=True):
-    """One row of a table, as it was measured then."""
+    """One row of a published table, with the conditions of its measurement."""
 
     workload: str
     task: str
@@ -55,7 +55,7 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class Planned(Struct, frozen=True):
-    """A job with the variables that it is measured with."""
+    """A job with the environment variables of its measurement."""
 
     job: Job
     of: TableJob
@@ -75,7 +75,7 @@ def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def named(name: str) -> Table:
-    """Raises MeasurementRequestError where there is no such table."""
+    """The table with this name. Raises MeasurementRequestError where there is none."""
     known = tables()
     if name not in known:
         raise MeasurementRequestError(f"--table {name}: no such table{did_you_mean(name, known)}; one of {', '.join(known)}")
@@ -83,7 +83,7 @@ def named(name: str) -> Table:
 
 
 def plan(chosen: Table, targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> tuple[list[Planned], list[str]]:
-    """What to measure on each target, as then where nothing else is asked for; and what is left out, a line each."""
+    """The rows to measure on each target, under the published conditions unless options differ; and one line for each row left out."""
     found: list[Planned] = []
     left_out: list[str] = []
     for target in targets:
@@ -113,7 +113,7 @@ def _jobs(job: TableJob, target: MeasurementTarget, targets: Sequence[Measuremen
     workload = BY_ID[job.workload]
     dtype = job.dtype or workload.dtypes[0]
     if target.on_processor and dtype == "float16":
-        dtype = "float32"  # processors compute float16 as something else
+        dtype = "float32"  # processors emulate float16 in another type
     quick = asked.quick
     wanted = replace(
         asked, workloads=(job.workload,), tasks=(job.task,), dtypes=asked.dtypes or (dtype,), optimizer=job.optimizer, quick=False,
@@ -155,7 +155,7 @@ def published(chosen: Table, measured: Measurement) -> list[PublishedNumber]:
 
 
 def ratio(measured: Measurement, row: ReferenceRow) -> float | None:
-    """Above 1: better than published. Latencies are compared as they are where the batch is the same."""
+    """The ratio to the published number; above 1 is better. Latencies are compared directly where the batch is the same."""
     if measured.status != OK or not row.value:
         return None
     found: float | None = None
@@ -174,7 +174,7 @@ def ratio(measured: Measurement, row: ReferenceRow) -> float | None:
 
 
 def sentences(chosen: Table, workloads: Iterable[str]) -> list[str]:
-    """What the publication says of two situations, for these workloads."""
+    """The publication's statements that relate two situations, for these workloads, as sentences."""
     wanted = set(workloads)
     kept = [one for one in relations() if any(one.id.startswith(start) for start in chosen.relations) and one.workload in wanted]
     together: dict[tuple[str, str, str, str], list[Relation]] = {}
@@ -192,7 +192,7 @@ def _sentence(key: tuple[str, str, str, str], values: Sequence[Relation]) -> str
 
 
 def relative(measured: Measurement, there: Sequence[Mapping[str, Any]]) -> float | None:
-    """The throughput by that of the same workload in another report (its `measurements`)."""
+    """The ratio of throughputs: this measurement to that of the same workload in another report (its `measurements`)."""
     if measured.throughput is None:
         return None
     for one in there:

@@ -1,4 +1,4 @@
-"""Known fixes, measured: each in turns with and without (ABBA), every run in a process of its own, so that a drift hits both alike."""
+"""Measures known fixes: runs with and without alternate (ABBA), each in its own process, so that a drift affects both equally."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ROUND = "ABBA"
 WORTH = 1.02
 """A speed-up below this is not worth a line in anybody's configuration, however sure it is."""
 HIDDEN = 1.1
-"""Where such a speed-up could still hide in the interval, nobody can say that there is none."""
+"""While the interval still includes such a speed-up, the result is unclear rather than 'no difference'."""
 NOISE = "the runs differ too much from each other; try again on a quiet machine"
 LUCK = "it helped in a first round of runs and not in a second"
 AT_START = ("LD_PRELOAD",)
-"""Variables that the loader reads: a worker cannot take them away from itself, an empty value does."""
+"""Variables that the dynamic loader reads at the start: a worker cannot unset them for itself, but an empty value has that effect."""
 Progress = Callable[[str, int, int], None]
 """(id of the trial, runs that are done, all runs of it)"""
 
 
 class Setting(Struct, frozen=True):
-    """One side of a comparison: what a worker is asked, with which variables."""
+    """One side of a comparison: the request to a worker, and its environment variables."""
 
     request: Line
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -94,11 +94,11 @@ class Sides(Struct):
     facts: Facts
     times: dict[str, list[float]] = field(default_factory=lambda: {"A": [], "B": []})
     items: float = 1.0
-    """In one step without it: times of both sides are of as many."""
+    """Items of one step without the fix; times of both sides are scaled to this number."""
 
     def run(self, side: str) -> tuple[str, str] | None:
-        """One more run; (outcome, reason) where it ends the trial."""
-        answer = self._asked(side)
+        """Makes one more run. Returns (outcome, reason) where it ends the trial, else None."""
+        answer = self._answer(side)
         if not answer.ok:
             if side == "A" and (self.trial.repairs or self.trial.unset) and answer.status != SKIPPED and not self.times["A"]:
                 return self._repaired(answer)
@@ -117,14 +117,14 @@ class Sides(Struct):
         self.times[side].append(took)
         return None
 
-    def _asked(self, side: str) -> Said:
+    def _answer(self, side: str) -> Said:
         setting = self.plain if side == "A" else self.changed
         verify = not self.times[side] and bool(setting.request.get("verify", True))
         return self.ask({**setting.request, "verify": verify}, setting.variables)
 
     def _repaired(self, without: Said) -> tuple[str, str]:
-        """It does not run without the fix: does it run with it?"""
-        answer = self._asked("B")
+        """The result where the workload does not run without the fix: whether it runs with it."""
+        answer = self._answer("B")
         if not answer.ok:
             return FAILED, f"without it: {without.reason}; with it: {answer.reason}"
         if broken := wrong(answer):
@@ -132,12 +132,12 @@ class Sides(Struct):
         return HELPS, f"it runs with it alone; without it: {without.reason}"
 
     def settled(self) -> bool:
-        """Whether the first block already rules out that it is worth anything: more runs would say the same."""
+        """Whether the first block already rules out a worthwhile speed-up, so that more runs are not needed."""
         found = self.judged()
         return found.outcome in (SAME, HARMS) and found.speed_up is not None and found.speed_up < WORTH
 
     def judged(self, since: int = 0) -> TrialResult:
-        """Of the runs from number `since` on, of each side."""
+        """The result of the runs from number `since` on, of each side."""
         without, with_it = (self.times[side][since:] or self.times[side] for side in "AB")
         return judged(_result(self.trial, self.plain, self.changed, self.facts, SAME), without, with_it)
 
@@ -161,13 +161,13 @@ def time_of(answer: Said, measures: str) -> float | None:
 
 
 def items_of(answer: Said) -> float:
-    """What one step did: a round of several requests does more than one."""
+    """The number of items of one step; a round of several requests has more than one."""
     value: Any = answer.result.get("items_per_step")
     return float(value) if isinstance(value, int | float) and value > 0 else 1.0
 
 
 def judged(empty: TrialResult, without: Sequence[float], with_it: Sequence[float]) -> TrialResult:
-    """`empty`, and what the milliseconds of the runs of both sides say. Pure."""
+    """`empty`, completed with the comparison of both sides' times (milliseconds). Pure."""
     ratio = ratio_of_times(without, with_it)
     assert ratio is not None
     outcome = HELPS if ratio.low > 1 else HARMS if ratio.high < 1 else UNCLEAR if ratio.high > HIDDEN else SAME
@@ -180,7 +180,7 @@ def judged(empty: TrialResult, without: Sequence[float], with_it: Sequence[float
 
 
 def _result(trial: Trial, plain: Setting, changed: Setting, facts: Facts, outcome: str) -> TrialResult:
-    """Without the times."""
+    """A result that has no times yet."""
     return TrialResult(
         id=trial.id, title=trial.title, workload=words(plain.request), outcome=outcome, advice=fill(trial.advice, facts),
         costs=trial.costs, measures=trial.measures, unset=trial.unset, source=trial.source, date=trial.date,
@@ -198,7 +198,7 @@ def _side(side: str) -> str:
 
 
 def best_first(results: Iterable[TrialResult]) -> list[TrialResult]:
-    """Recommended ones by their speed-up, then the rest in order, last what a person has to try."""
+    """Recommended fixes by their speed-up, then the rest in order, and last those that a person has to try by hand."""
     return sorted(
         results,
         key=lambda result: (not result.recommended, -(result.speed_up or 0) if result.recommended else 0, result.outcome == BY_HAND),

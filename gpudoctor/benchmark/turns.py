@@ -1,4 +1,4 @@
-"""Which jobs share a process, and in which order devices and frameworks have their turn: what tells most of each comes first. Pure."""
+"""Which jobs share a process, and the order of devices and frameworks: the most informative measurement of each comes first. Pure."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from gpudoctor.benchmark.job_plan import Budget, Job
 from gpudoctor.benchmark.workload_list import FIRST
 
 LEAST = 5.0
-"""Seconds that one of the first turns gets in any case."""
+"""The least seconds for one of the first turns (Turn.first)."""
 HOPE = 2.0
-"""Times the time that is left: what is expected to take longer is not begun."""
+"""A turn is not begun if it is expected to take more than this many times the time that is left."""
 
 
 class Turn(Struct, frozen=True):
-    """What one process does, one job after another."""
+    """The jobs of one process, one after another."""
 
     jobs: tuple[Job, ...]
 
     @property
     def first(self) -> bool:
-        """Whether each framework has it before anything else is measured: a small training, a small inference."""
+        """Whether the turn is one of those that every framework gets before all others: a small training, a small inference."""
         return self.jobs[0].place < FIRST
 
 
 def in_order(plans: Sequence[tuple[MeasurementTarget, Sequence[Job]]], within_budget: bool) -> list[Turn]:
-    """All turns. Where time is short they go round: the first of each target, then the next of each; else one target after another."""
+    """All turns. Within a budget, targets alternate: the first turn of each, then the second of each. Else one target follows another."""
     found = [turn for _, jobs in plans for turn in _shared(jobs)]
     return sorted(found, key=lambda turn: turn.jobs[0].place) if within_budget else found
 
 
 def _shared(jobs: Sequence[Job]) -> Iterator[Turn]:
-    """The small measurements of a device share a process, where the first of them stands; a network and a team have their own."""
+    """Turns of one target. Its small measurements share a process, in the place of the first; a network and a team have their own."""
     small = [job for job in jobs if not job.network and not job.peers]
     for job in jobs:
         if job.network or job.peers:
@@ -45,13 +45,13 @@ def _shared(jobs: Sequence[Job]) -> Iterator[Turn]:
 
 
 def seconds(turns: Sequence[Turn], budget: Budget) -> float:
-    """What they take, as far as it is known."""
+    """The expected seconds of these turns together."""
     return sum(budget.together(turn.jobs) for turn in turns)
 
 
 def limit(turns: Sequence[Turn], budget: Budget, left: float) -> float:
-    """Seconds for the first of `turns`, of those that are `left`. One of the first turns leaves the others of them what they need, and has
-    its fair share in any case; a later one may take all."""
+    """Seconds for the next turn, of those that are `left`. One of the first turns (Turn.first) leaves the others their time, and has
+    its fair share in any case; a later turn may take all."""
     if not turns[0].first:
         return left
     others = [turn for turn in turns[1:] if turn.first]
@@ -59,7 +59,7 @@ def limit(turns: Sequence[Turn], budget: Budget, left: float) -> float:
 
 
 def fitting(turn: Turn, budget: Budget, left: float | None) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
-    """(jobs that fit into the time, those that do not). One of the first turns is begun where it might: it measures for a shorter time."""
+    """(jobs that fit into the time, those that do not). One of the first turns begins even if time is short, and then measures less."""
     if left is None or (turn.first and left >= LEAST and budget.together(turn.jobs) <= HOPE * left):
         return turn.jobs, ()
     count = len(turn.jobs)
@@ -69,6 +69,6 @@ def fitting(turn: Turn, budget: Budget, left: float | None) -> tuple[tuple[Job, 
 
 
 def request(jobs: Sequence[Job], seconds: float | None) -> dict[str, Any]:
-    """What one worker reads. `seconds`: from its start, in which all of it has to be over."""
-    each = [{**job.request(), "within": seconds} for job in jobs]
-    return each[0] if len(each) == 1 else {"framework": jobs[0].target.framework, "jobs": each}
+    """The request to one worker. `seconds`: after its start, within which it has to end."""
+    requests = [{**job.request(), "within": seconds} for job in jobs]
+    return requests[0] if len(requests) == 1 else {"framework": jobs[0].target.framework, "jobs": requests}

@@ -1,4 +1,4 @@
-"""One request to one worker, in a child of its own: what the trials, the sweep and the probe of operators stand on."""
+"""One request to one worker in its own process: used by the trials, the sweep and the probe of operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Line = Mapping[str, Any]
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """What came of one request. `lines`: all that the worker said, each with its `stage`, nothing of it trusted."""
+    """The result of one request. `lines`: all lines of the worker, each with its `stage`, unvalidated."""
 
     status: str = OK
     lines: tuple[Line, ...] = ()
@@ -26,7 +26,7 @@ class Said(Struct, frozen=True, kw_only=True):
     """Why it failed or was skipped."""
     out_of_memory: bool = False
     silent: float = 0.0
-    """Seconds between its last word and its end."""
+    """Seconds between its last line and its end."""
 
     @property
     def ok(self) -> bool:
@@ -38,16 +38,16 @@ Ask = Callable[[Line, Mapping[str, str]], Said]
 
 
 def through(host: workers.WorkerHost, python: str, limit: float, caches: Caches | None = None, *, on_processor: bool = False) -> Ask:
-    """`limit`: seconds for one worker. `on_processor`: it may take no more addresses than there is memory left, so that a request for
-    too much is refused before anything is written."""
+    """A function that sends requests to workers. `limit`: seconds for one. `on_processor`: it gets no more addresses than free
+    memory, so that a request for too much is refused before anything is written."""
 
     def ask(request: Line, variables: Mapping[str, str]) -> Said:
         lines: list[Line] = []
-        heard = time.monotonic()
+        received = time.monotonic()
 
         def on_stage(stage: str, table: Line) -> None:
-            nonlocal heard
-            heard = time.monotonic()
+            nonlocal received
+            received = time.monotonic()
             if stage != "progress":
                 lines.append({**table, "stage": stage})
 
@@ -58,7 +58,7 @@ def through(host: workers.WorkerHost, python: str, limit: float, caches: Caches 
         answer = workers.ask(host, python, request, limit=limit, caches=caches, variables=variables, on_stage=on_stage, address_space=space)
         return Said(
             status=answer.status, lines=tuple(lines), result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory,
-            silent=time.monotonic() - heard,
+            silent=time.monotonic() - received,
         )  # fmt: skip
 
     return ask

@@ -20,7 +20,7 @@ START = "start"
 """The file that workers wait for (gpudoctor/target/workloads/barrier.py)."""
 OTHER = "ended because another of them had failed"
 SILENT, SILENT_FOR = 10.0, "silent for "
-"""Seconds from which on it is said, and with which words."""
+"""The seconds of silence from which a reason mentions it, and the words for it."""
 Members = Callable[[str], Sequence[Mapping[str, Any]]]
 """The requests, given the folder where they meet."""
 
@@ -34,17 +34,17 @@ class _Watch(Struct):
     lock: threading.Lock
     ready: set[int]
     words: dict[int, float]
-    """By rank: when its last line came."""
+    """The time of each rank's last line."""
     ended: str = ""
 
     def receive(self, rank: int, stage: str, table: Mapping[str, Any]) -> None:
-        """Of what all workers say, the listener gets the lines of the first, and `measure` when all are ready."""
+        """Passes lines to the listener: those of the first worker, and `measure` when all workers are ready."""
         with self.lock:
             self.words[rank] = time.monotonic()
             if stage == "ready":
                 self.ready.add(rank)
                 if len(self.ready) == self.size:
-                    self._pass_on("measure", table)  # the watch of the device begins before they do
+                    self._pass_on("measure", table)  # the monitor of the device begins before the workers do
                     with open(self.start, "x", encoding="ascii"):
                         pass
             elif stage in ("skipped", "failed", "result") or (rank == 0 and stage != "measure"):
@@ -59,7 +59,7 @@ class _Watch(Struct):
             self.ended = self.ended or OTHER
 
     def stop(self, rank: int) -> str:
-        """Why this one has to go, and how long it was silent before: who hangs is one of those that were ended."""
+        """Why this worker must end, and how long it was silent before, since the one that hangs is among those that are ended."""
         silent = time.monotonic() - self.words.get(rank, time.monotonic())
         return f"{self.ended}, {SILENT_FOR}{silent:.0f} s" if self.ended and silent >= SILENT else self.ended
 
@@ -69,7 +69,7 @@ def run(
     variables: Mapping[str, str] | None = None, on_stage: OnStage | None = None, on_start: Callable[[int], None] | None = None,
     address_space: int | None = None,
 ) -> list[WorkerAnswer]:  # fmt: skip
-    """An answer for each member, in their order. `limit`: seconds for all. Nothing of it runs on when this returns or raises."""
+    """Runs all members and returns their answers in order. `limit`: seconds for all. No worker is left when this returns or raises."""
     with tempfile.TemporaryDirectory(
         prefix="gpudoctor-together-", dir=caches.path if caches is not None else None, ignore_cleanup_errors=True
     ) as folder:
@@ -96,7 +96,7 @@ def run(
             while any(thread.is_alive() for thread in threads):
                 for thread in threads:
                     thread.join(0.1)
-        finally:  # the doctor was interrupted: so are they
+        finally:  # an interruption of gpudoctor also ends the workers
             watch.ended = watch.ended or "interrupted"
             for thread in threads:
                 thread.join(10.0)

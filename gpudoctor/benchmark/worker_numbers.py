@@ -1,4 +1,4 @@
-"""Numbers that a worker reports: whatever stands in their place instead is None, and none of it is trusted."""
+"""Validates numbers that a worker reports: anything else in their place becomes None."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number; None for anything else, and for a whole number that no float holds."""
+    """The value as a finite float; None for anything else, and for integers too large for a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -28,5 +28,5 @@ def not_negative_number(value: Any) -> float | None:
 
 
 def count_of(value: Any) -> int | None:
-    """A whole number from 0 on that no arithmetic of ours overflows with."""
+    """The value as an integer from 0 to a limit that keeps later arithmetic finite; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**60 else None

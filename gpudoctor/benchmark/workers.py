@@ -1,4 +1,4 @@
-"""Runs one worker: hears its stages while it runs, keeps it from taking the machine down, and says how it ended, whatever it did."""
+"""Runs one worker: receives its stages, protects the machine from it (memory, hangs), and reports how it ended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OnAnswer = Callable[["WorkerAnswer"], None]
 
 
 class WorkerHost(Protocol):
-    """What is needed of a host (system.local_host.LocalHost)."""
+    """The methods that a worker needs of a host (system.local_host.LocalHost)."""
 
     def run_worker(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], guard: Guard, stdin_text: str = ""
@@ -44,7 +44,7 @@ class WorkerHost(Protocol):
 
 
 class WorkerAnswer(Struct, frozen=True, kw_only=True):
-    """How a worker ended. `stage`: the last one that it had begun; `result`: the table of its result line, nothing of it trusted."""
+    """How a worker ended. `stage`: the last one that it began; `result`: the table of its result line, unvalidated."""
 
     status: str
     stage: str = ""
@@ -53,12 +53,12 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True):
     device: Mapping[str, Any] = field(default_factory=dict)
     out_of_memory: bool = False
     late: bool = False
-    """It was ended because its limit was over."""
+    """Whether it was ended at its time limit."""
     seconds: float = 0.0
     silent: float = 0.0
-    """Seconds between its last word and its end."""
+    """Seconds between its last line and its end."""
     worked: float = 0.0
-    """Seconds of processor time that it took in these; 0 where nobody looked."""
+    """Seconds of processor time that it took during these; 0 where it was not measured."""
 
 
 def ask(
@@ -77,23 +77,23 @@ def ask(
     idle: float | None = None,
     worker: str = WORKER,
 ) -> WorkerAnswer:
-    """Run the worker with `request`. `limit`: seconds. `on_stage(stage, table)` while it runs. `address_space`: bytes, for processors only:
-    drivers of cards reserve more addresses than there is memory. `stop()`: why the worker has to go; '' while it may stay. `idle`: seconds
-    without any processor time after which one that computes on the processor hangs.
+    """Runs the worker with `request`. `limit`: seconds. `on_stage(stage, table)` while it runs. `address_space`: bytes, processors only:
+    drivers of cards reserve more addresses than there is memory. `stop()`: why the worker must end; '' while it may go on. `idle`: seconds
+    without any processor time after which a worker that computes on the processor counts as hung.
 
-    Of a request with several `jobs` the answer of the last that was begun comes back; those before it go to `on_answer`, each as soon as
+    For a request with several `jobs`, returns the answer of the last that was begun; `on_answer` gets those before it, each as soon as
     the next begins."""
-    said, pids = _Said(on_stage, on_answer), list[int]()
+    state, pids = _WorkerState(on_stage, on_answer), list[int]()
     pulse = Pulse(limit, idle)
 
     def watch() -> str:
-        said.called_off = (stop() if stop is not None else "") or said.called_off
-        ticks = ticks_of(host, pids[0]) if idle is not None and pids and said.stage in IDLE_STAGES else None
-        said.hung = pulse.missing(time.monotonic(), ticks, done=said.last is not None)
-        return said.called_off or memory_is_short(host) or said.hung
+        state.called_off = (stop() if stop is not None else "") or state.called_off
+        ticks = ticks_of(host, pids[0]) if idle is not None and pids and state.stage in IDLE_STAGES else None
+        state.hung = pulse.missing(time.monotonic(), ticks, done=state.last is not None)
+        return state.called_off or memory_is_short(host) or state.hung
 
     def line(text: str) -> None:
-        table = said.line(text)
+        table = state.line(text)
         if table is not None:
             pulse.beat(time.monotonic(), table)
 
@@ -110,28 +110,28 @@ def ask(
         argv = [python, "-X", "utf8", worker]
         pulse.began = time.monotonic()
         ran = host.run_worker(argv, timeout=limit + GRACE, limit=OUTPUT, env=environment, guard=guard, stdin_text=json.dumps(dict(request)))
-    said.late = pulse.late
-    answer = said.answer(ran, by_kernel=_oom_kills(host) > killed)
+    state.late = pulse.late
+    answer = state.answer(ran, by_kernel=_oom_kills(host) > killed)
     return replace(answer, silent=pulse.silent, worked=pulse.worked / ticks_in_a_second())
 
 
-class _Said:
-    """The lines that a worker has printed so far."""
+class _WorkerState:
+    """The state of a worker by the lines that it has printed so far."""
 
     def __init__(self, on_stage: OnStage | None, on_answer: OnAnswer | None = None) -> None:
         self._on_stage, self._on_answer = on_stage, on_answer
         self.stage = ""
         self.called_off = ""
-        """Why it was ended from here, through no fault of its own."""
+        """Why it was ended from outside, through no fault of its own."""
         self.hung = ""
         """Why it was ended for its silence."""
         self.late = False
-        """Its time was over, and nothing more is known against it."""
+        """Whether it was ended at its time limit, without a sign of a hang."""
         self.device: dict[str, Any] = {}
         self.last: tuple[str, dict[str, Any]] | None = None
 
     def line(self, text: str) -> dict[str, Any] | None:
-        """The table of a line that is one of ours, with its stage."""
+        """The table of a line in our format, with its stage; None for other output."""
         part = table_of(text)
         if part is None or (stage := part.pop("stage", None)) not in STAGES:
             return None
@@ -157,7 +157,7 @@ class _Said:
         return replace(self._ended(FAILED, reason), out_of_memory=memory, late=late, seconds=ran.seconds)
 
     def _finished(self, kind: str, table: Mapping[str, Any]) -> WorkerAnswer:
-        """What a last line says."""
+        """The answer by the worker's last line (result, skipped or failed)."""
         if kind == "result":
             return replace(self._ended(OK), result=table)
         if kind == "skipped":

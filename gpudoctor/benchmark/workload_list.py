@@ -1,4 +1,4 @@
-"""The workloads as a person sees them: what there is, under which conditions it runs, and what --quick and --full hold. Pure data."""
+"""The workloads that a person can choose: their conditions, and which of them --quick and --full include. Pure data."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ TASKS = ("training", "inference", "micro")
 CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
 """The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
 FIRST = 2
-"""Places of --quick below it: a small network's inference, which takes least and tells how fast this is, and its training."""
+"""Positions in --quick below this are the first turns: a small network's inference, the shortest test of the speed, and its training."""
 LLAMA = ("llama-cpp", "llama-bench")
 """Frameworks that have a language model of their own, and nothing else."""
 SMALL = 6
 """The place of the last of the small measurements."""
 MESSAGES = tuple(1024 * 8**step for step in range(7))
-"""Bytes, 1 KiB to 256 MiB: the small ones tell latency, the large ones bandwidth."""
+"""Sizes of messages in bytes, 1 KiB to 256 MiB: small ones show the latency, large ones the bandwidth."""
 
 
 class Workload(Struct, frozen=True, kw_only=True):
-    """`id` is what --workload takes; `worker` what the worker calls it where that differs."""
+    """A workload. `id`: its name for --workload; `worker`: its name in the worker, where that differs."""
 
     id: str
     title: str
@@ -31,7 +31,7 @@ class Workload(Struct, frozen=True, kw_only=True):
     """images/s, it/s, tokens/s, FLOP/s, B/s, launches/s or files/s"""
     worker: str = ""
     options: Options = field(default_factory=dict)
-    """What a measurement is made under where nothing is said."""
+    """The default conditions of a measurement."""
     variants: tuple[Options, ...] = ()
     """Further conditions, with --full: each changes some of `options`."""
     processor: Options = field(default_factory=dict)
@@ -148,7 +148,7 @@ BY_ID: Mapping[str, Workload] = {each.id: each for each in WORKLOADS}
 
 
 def items_per_step(workload: Workload, options: Options) -> int:
-    """Of `unit`, in one step of a network: images of a batch, one iteration, or tokens."""
+    """The number of `unit`s in one step of a network: images of a batch, one iteration, or tokens."""
     if workload.unit == "it/s":
         return 1
     if workload.unit == "tokens/s":
@@ -157,7 +157,7 @@ def items_per_step(workload: Workload, options: Options) -> int:
 
 
 def input_shape(workload: Workload, options: Options) -> tuple[int, ...] | None:
-    """Of one item, as a measurement says it: 3 x 224 x 224."""
+    """The shape of one item, in the form of a measurement: 3 x 224 x 224."""
     if "height" in options:
         channels = 4 if workload.unit == "it/s" else 3
         return channels, options["height"], options["width"]
@@ -167,7 +167,7 @@ def input_shape(workload: Workload, options: Options) -> tuple[int, ...] | None:
 
 
 def rows() -> list[dict[str, Any]]:
-    """What `gpudoctor list workloads` shows."""
+    """The rows of `gpudoctor list workloads`."""
     return [
         {
             "workload": each.id, "title": each.title, "tasks": each.tasks, "unit": each.unit, "options": dict(each.options),

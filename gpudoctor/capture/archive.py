@@ -1,4 +1,4 @@
-"""Writing a recording as a capture: a .tar.gz, a .zip or a folder; whole or not at all, readable by its owner only."""
+"""Writes a recording as a capture: a .tar.gz, a .zip or a folder; whole or not at all, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_capture(
     host: str = "linux",
     target: str | None = None,
 ) -> dict[str, int]:
-    """Write it; the answer says how much of what kind was redacted. Raises CaptureError where that cannot be done.
+    """Writes the capture, and returns the number of replacements of each kind. Raises CaptureError where it cannot be written.
 
     Not raw: every text goes through the redactor, and of the environment only `keep_env` keeps its values.
     """
@@ -49,7 +49,7 @@ def write_capture(
 
 
 def write_entries(entries: Mapping[str, bytes], path: str) -> None:
-    """A folder, a .zip or a .tar.gz, by its name. Raises CaptureError."""
+    """Writes a folder, a .zip or a .tar.gz, by the suffix of `path`. Raises CaptureError."""
     try:
         if path.endswith("/") or os.path.isdir(path):
             _write_folder(path.rstrip("/") or "/", entries)
@@ -62,7 +62,7 @@ def write_entries(entries: Mapping[str, bytes], path: str) -> None:
 
 
 def check_output(path: str) -> None:
-    """Before the work: whether it can be written at all. Raises CaptureError."""
+    """Raises CaptureError where `path` cannot be written. Called before the examination, which takes long."""
     folder = os.path.dirname(os.path.abspath(path.rstrip("/") or "/"))
     if os.path.isdir(path) and os.listdir(path):
         raise CaptureError(f"{path}: folder is not empty (expected a new one, or a name that ends in .tar.gz or .zip)")
@@ -84,7 +84,7 @@ def capture_entries(
     target: str | None = None,
     door: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
-    """The files of the capture by relative name, in order, with everything that was recorded: redact_capture.py takes people out."""
+    """The files of the capture by relative name, sorted, with everything that was recorded; capture.redacted_capture redacts them."""
     tables = _Tables(platform)
     for path, text in sorted(recording.texts.items()):
         tables.text(path, text.text if text.ok else None, text.problem)
@@ -138,7 +138,7 @@ _NO_MODE = _NoMode()
 
 
 class _Tables:
-    """Paths and contents, sorted into the tables of a capture."""
+    """Collects paths and contents in the tables of a capture."""
 
     def __init__(self, platform: str) -> None:
         self._windows = platform == "windows"
@@ -152,22 +152,22 @@ class _Tables:
         return posixpath.normpath(path) if path.startswith("/") else path
 
     def text(self, path: str, content: str | None, problem: str) -> None:
-        where = self.path(path)
+        normal = self.path(path)
         if content is not None:
-            self._contents[where] = content
+            self._contents[normal] = content
         elif problem == "missing":
-            self.absent.add(where)
+            self.absent.add(normal)
         else:
-            self.unreadable[where] = problem
+            self.unreadable[normal] = problem
 
     def node(self, path: str, kind: str) -> None:
-        """Something that exists and was not read: nodes and libraries are empty files, of the rest the mode is enough."""
-        where = self.path(path)
-        if where not in self._contents and where not in self.unreadable and (kind in ("b", "c", "") or _LIBRARY.search(where)):
-            self._contents[where] = ""
+        """Adds a path that exists and was not read: nodes and libraries as empty files; for others, the entry in modes.toml suffices."""
+        normal = self.path(path)
+        if normal not in self._contents and normal not in self.unreadable and (kind in ("b", "c", "") or _LIBRARY.search(normal)):
+            self._contents[normal] = ""
 
     def files(self) -> dict[str, bytes]:
-        """What lies under files/; a path that is also the folder of another is known by its mode only."""
+        """The contents of files/. A path that is also the folder of another one has only an entry in modes.toml."""
         parents = {parent for path in self._contents for parent in _parents(path)}
         found: dict[str, bytes] = {}
         for path, content in self._contents.items():
@@ -221,7 +221,7 @@ def _tar(entries: Mapping[str, bytes]) -> bytes:
 
 
 def zipped(entries: Mapping[str, bytes]) -> bytes:
-    """A .zip, the same bytes for the same entries."""
+    """The bytes of a .zip; equal for equal entries."""
     import zipfile
 
     packed = io.BytesIO()
@@ -234,7 +234,7 @@ def zipped(entries: Mapping[str, bytes]) -> bytes:
 
 
 def _write_file(path: str, content: bytes) -> None:
-    """Beside it first, then in its place: an interrupt leaves the old file or none."""
+    """Writes a temporary file and renames it, so that an interruption leaves the old file or none."""
     import tempfile
 
     descriptor, temporary = tempfile.mkstemp(prefix=".gpudoctor-", dir=os.path.dirname(os.path.abspath(path)))

@@ -1,4 +1,4 @@
-"""Where a capture lies: a folder, a .tar.gz or a .zip, read without unpacking and without leaving it.
+"""The storage of a capture: a folder, a .tar.gz or a .zip, read without unpacking and without following paths out of it.
 
 A capture comes from somebody else. Nothing in it is followed, trusted for its size or executed: sizes are counted while
 reading, links are kept as text, and a name that would lie outside ends in a CaptureError of one line.
@@ -16,7 +16,7 @@ from gpudoctor.system.host import CaptureError
 
 MAX_ENTRIES = 100_000
 MAX_TOTAL = 96 * 1024 * 1024
-"""Bytes of an archive, unpacked: all of it is held in memory, and a command that reads one takes at most 300 MB."""
+"""The largest size of an unpacked archive in bytes: all of it is held in memory, so that a command that reads one needs at most 300 MB."""
 MAX_FILE = 32 * 1024 * 1024
 
 
@@ -31,24 +31,24 @@ class Store(Protocol):
     where: str
 
     def names(self) -> Iterator[str]:
-        """Everything that is not a link."""
+        """The names of all entries that are not links."""
         ...
 
     def links(self) -> dict[str, str]:
-        """Links that the folder or archive itself holds, as text."""
+        """Links in the folder or archive: their targets by name."""
         ...
 
     def size(self, name: str) -> int:
-        """Bytes; negative where there is nothing to read."""
+        """The size in bytes; negative where there is nothing to read."""
         ...
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """At most `limit` bytes; None where it cannot be read."""
+        """At most `limit` bytes of an entry; None where it cannot be read."""
         ...
 
 
 def open_store(path: str) -> Store:
-    """The store at a path, told by its content rather than by its suffix."""
+    """The store at a path; its kind follows from the content, not from the suffix. Raises CaptureError."""
     try:
         if os.path.isdir(path):
             return FolderStore(path)
@@ -77,7 +77,7 @@ def open_store(path: str) -> Store:
 
 
 def inside(where: str, name: str) -> str:
-    """The name, cleaned; an error where it would lie outside the capture."""
+    """The name, normalised. Raises CaptureError where it would lie outside the capture."""
     try:
         check_path(name)
     except TooComplex as error:
@@ -94,7 +94,7 @@ def text_name(name: str) -> str:
 
 
 class FolderStore:
-    """A folder on disk. Links in it are text; only regular files are read, at the moment they are asked for."""
+    """A folder on disk. Links in it are texts; only regular files are read, on demand."""
 
     def __init__(self, root: str) -> None:
         self.where = root
@@ -172,7 +172,7 @@ class MemoryStore:
 
 
 class _Counted:
-    """A stream that refuses to give more than MAX_TOTAL bytes: what an archive promises about sizes proves nothing."""
+    """A stream that gives at most MAX_TOTAL bytes, since the sizes that an archive states may be false."""
 
     def __init__(self, inner: IO[bytes], where: str) -> None:
         self._inner, self._where, self._left, self._empty = inner, where, MAX_TOTAL, 0
@@ -183,7 +183,7 @@ class _Counted:
         if self._left < 0:
             raise CaptureError(f"{self._where}: more than {MAX_TOTAL >> 20} MiB unpacked")
         self._empty = 0 if data else self._empty + 1
-        if self._empty > 100:  # a header that promises a petabyte would have tarfile skip through nothing for years
+        if self._empty > 100:  # a header that states a petabyte would make tarfile read an ended stream for years
             raise EOFError("it ends inside an entry")
         return data
 
@@ -200,7 +200,7 @@ def _read_tar(path: str, handle: IO[bytes], packed: bool) -> MemoryStore:
     try:
         with tarfile.open(fileobj=_Counted(stream, path), mode="r|") as archive:  # type: ignore[call-overload]
             for member in archive:
-                archive.members = []  # a stream of a million members must not be kept a second time
+                archive.members = []  # tarfile keeps every member; for a million of them, that would double the memory
                 name = text_name(inside(path, member.name))
                 if len(contents) + len(links) > MAX_ENTRIES:
                     raise CaptureError(f"{path}: more than {MAX_ENTRIES} entries")
@@ -250,7 +250,7 @@ def _read_zip(path: str, handle: IO[bytes]) -> MemoryStore:
 
 
 def _without_top(path: str, contents: dict[str, bytes | None], links: dict[str, str]) -> MemoryStore:
-    """Somebody packed the folder rather than what is in it: then its name is cut off."""
+    """The store without the name of a top folder, for an archive that was made of the folder instead of its content."""
     if "machine.toml" not in contents:
         tops = [name[: -len("machine.toml")] for name in contents if name.count("/") == 1 and name.endswith("/machine.toml")]
         if len(tops) == 1:

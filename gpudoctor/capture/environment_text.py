@@ -141,8 +141,8 @@ class _Reader:
         elif found := re.match(r"^Import (\w+): (\{.*)$", head):
             self._framework(found[1], self._here(found[2]))
         elif found := re.match(r"^Loaded by (\w+): ?(.*)$", head):
-            told = self.python.setdefault("frameworks", {}).setdefault(found[1], {"imported": None})
-            told["libraries"] = list(_libraries(self._here(found[2])))
+            framework = self.python.setdefault("frameworks", {}).setdefault(found[1], {"imported": None})
+            framework["libraries"] = list(_libraries(self._here(found[2])))
         elif found := re.match(r"^By (dpkg-query|rpm|pacman|apk): (.*)$", head):
             self._packages(found[1], found[2])
         elif head.startswith("Not installed: "):
@@ -167,13 +167,13 @@ class _Reader:
             else:
                 self.untold += braces(word)
 
-    def _framework(self, name: str, said: str) -> None:
+    def _framework(self, name: str, text: str) -> None:
         try:
-            told = json.loads(said)
+            table = json.loads(text)
         except ValueError:
             return
-        if isinstance(told, dict):
-            self.python.setdefault("frameworks", {}).setdefault(name, {}).update(told)
+        if isinstance(table, dict):
+            self.python.setdefault("frameworks", {}).setdefault(name, {}).update(table)
 
     def _place(self, place: re.Match[str], body: list[str]) -> None:
         path = place["path"] or "/"

@@ -6,7 +6,7 @@ from gpudoctor.system.host import Host
 
 
 def open_host(capture: str | None, budget: float = 30.0, quick: bool = False, python: str | None = None) -> Host:
-    """Raises CaptureError (one line) where the capture cannot be read."""
+    """The host of a capture, else this machine. `budget`: seconds. Raises CaptureError (one line) where the capture cannot be read."""
     if capture is not None:
         from gpudoctor.capture.recorded_host import open_recorded
 

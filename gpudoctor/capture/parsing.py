@@ -1,4 +1,4 @@
-"""The tables of a capture, read strictly: what is not as the format says ends in a CaptureError that names file and place."""
+"""Reads the tables of a capture strictly: a deviation from the format raises a CaptureError that names file and place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _parsed(store: Store, name: str, text: str, at: str) -> Any:
 
 
 def read_json(store: Store, name: str) -> Any:
-    """None where there is no such file."""
+    """The parsed file; None where there is none. Raises CaptureError."""
     content = _bytes(store, name)
     return None if content is None else _printable(_parsed(store, name, content.decode("utf-8", "replace"), ""))
 
@@ -73,7 +73,7 @@ def read_commands(store: Store) -> dict[tuple[str, ...], Ran]:
 
 
 def _ran(entry: Any) -> Ran | str:
-    """The command of one line, or what is wrong with the line."""
+    """The command of one line, or a text that says what is wrong with the line."""
     if not isinstance(entry, dict):
         return f"a {type(entry).__name__}, expected an object"
     argv = entry.get("argv")
@@ -100,7 +100,7 @@ def _ran(entry: Any) -> Ran | str:
 
 
 def _printable(value: Any) -> Any:
-    """The same without lone surrogates, which JSON can hold and nothing can print."""
+    """The value without lone surrogates, which JSON can hold and no terminal can print."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, list):

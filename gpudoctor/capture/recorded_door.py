@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def table_of(host: object) -> dict[str, Any]:
-    """The table for a host; empty where it is a machine. Names are left to the redaction."""
+    """The table for a host; empty for a machine. Names in it are redacted later."""
     door, engine = getattr(host, "door", None), getattr(host, "engine", None)
     if door is None:
         return {}
@@ -27,10 +27,10 @@ def table_of(host: object) -> dict[str, Any]:
 
 
 def recorded_door(store: Store, machine: Mapping[str, Any]) -> Door | None:
-    """Raises CaptureError."""
+    """The recorded door; None for a machine. Raises CaptureError for a malformed table."""
     if "door" not in machine:
         return None
-    from gpudoctor.model.door import OPTIONS, Door  # late: most recordings are of a machine
+    from gpudoctor.model.door import OPTIONS, Door  # imported late: most recordings are of a machine
 
     table = typed(store, "machine.toml", "door", machine["door"], dict)
     kind, name, title, why = (typed(store, "machine.toml", key, table.get(key, ""), str) for key in ("kind", "name", "title", "no_devices"))
@@ -47,6 +47,8 @@ def recorded_engine(machine: Mapping[str, Any]) -> Engine | None:
         return None
     from gpudoctor.system.doors.containers import Engine
 
-    asked = table.get("gpus_asked")
+    gpus_requested = table.get("gpus_asked")
     devices, groups = ([str(each) for each in value] if isinstance(value := table.get(key), list) else [] for key in ("devices", "groups"))
-    return Engine(str(table["engine"]), str(table.get("image") or ""), asked if isinstance(asked, bool) else None, devices, groups)
+    return Engine(
+        str(table["engine"]), str(table.get("image") or ""), gpus_requested if isinstance(gpus_requested, bool) else None, devices, groups
+    )

@@ -38,18 +38,18 @@ PLATFORMS = ("linux", "wsl2", "windows", "macos", "container")
 _MAX_HOPS = 40
 MOST_FOLDERS = 100_000
 _COARSE = frozenset({"/", "/sys", "/sys/class", "/sys/bus", "/sys/module", "/sys/devices", "/proc", "/usr", "/usr/lib", "/var", "/home"})
-"""Folders of which a hand-made machine holds some subfolders: a missing one proves nothing unless files lie beside it."""
+"""Folders of which a hand-made capture has only some subfolders: a missing one proves nothing unless the folder holds files."""
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "too-large": "too-large", "missing": "missing"}
 _DRIVE = lazy(r"^/?([A-Za-z]):(?=/|$)")
 
 
 def open_recorded(path: str, *, quick: bool = False, budget: float = 30.0) -> RecordedHost:
-    """The machine in a folder, .tar.gz or .zip. Raises CaptureError with one line where it cannot be read."""
+    """The machine recorded in a folder, .tar.gz or .zip. Raises CaptureError with one line where it cannot be read."""
     return RecordedHost(open_store(path), quick=quick, budget=budget)
 
 
 class RecordedHost:
-    """Answers from a capture. Complete captures say 'not recorded' for what they lack; others say 'not there'."""
+    """Answers from a capture. For what it lacks, a complete capture answers 'not recorded', any other 'not there'."""
 
     def __init__(self, store: Store, *, quick: bool = False, budget: float = 30.0) -> None:
         self._store = store
@@ -64,7 +64,7 @@ class RecordedHost:
         self.platform = typed(store, "machine.toml", "platform", machine.get("platform", "linux"), str)
         if self.platform not in PLATFORMS:
             raise CaptureError(f"{store.where}: machine.toml: platform is {self.platform[:40]!r}, expected one of {', '.join(PLATFORMS)}")
-        # Our own recording, made by this very version: all that probes ask was asked, so they may treat it like the machine.
+        # Our own recording by the same version holds an answer to each question of the probes, which may treat it like the machine.
         self.exact = self.complete and machine.get("recorder") == f"gpudoctor {__version__}"
         self.origin: Literal["live", "capture"] = "live" if self.exact else "capture"
         if self.exact:
@@ -101,7 +101,7 @@ class RecordedHost:
             if name.startswith("files/"):
                 self._files[self._norm(name[5:])] = name
             elif name.endswith(".toml") and "/" not in name:
-                read_toml(store, name)  # a table that no answer needs is read too, since rewriting the capture reads all of them
+                read_toml(store, name)  # read, although no answer needs it, since rewriting the capture reads all tables
         self._links: dict[str, str] = links
         self._modes: dict[str, Mapping[str, Any]] = {}
         for key, value in read_toml(store, "modes.toml").items():
@@ -153,7 +153,7 @@ class RecordedHost:
             siblings.add(name)
 
     def _norm(self, path: str) -> str:
-        """One spelling: absolute, no '..', drives as `/C:/…`; on Windows `files/C/…` is the drive C."""
+        """The path in one spelling: absolute, no '..', drives as `/C:/…`; on Windows `files/C/…` is the drive C."""
         if self.platform == "windows" or _DRIVE.match(path):
             path = path.replace("\\", "/")
         path = posixpath.normpath("/" + path.lstrip("/"))
@@ -165,7 +165,7 @@ class RecordedHost:
         return path
 
     def _resolve(self, path: str) -> str | None:
-        """Where a path leads; None for a loop. What is recorded under the very path wins over following its links."""
+        """Where a path leads; None for a loop. A recording under the path itself takes precedence over its links."""
         path = self._norm(path)
         for _ in range(_MAX_HOPS):
             if path in self._files or path in self._unreadable or path in self._folders or path in self._modes or self._children.get(path):
@@ -196,7 +196,7 @@ class RecordedHost:
         return resolved in self._files or resolved in self._children or resolved in self._modes or resolved in self._known_there
 
     def _knows_missing(self, resolved: str) -> bool:
-        """Whether 'it is not there' may be believed of a path that nothing records."""
+        """Whether a path that is not recorded is known to be absent."""
         if resolved in self._absent:
             return True
         folder = resolved
@@ -204,12 +204,12 @@ class RecordedHost:
             folder = posixpath.dirname(folder)
             if folder in self._absent:
                 return True
-            if folder in self._folders or self._children.get(folder):  # it exists, and lacks the next step of this path
-                said = folder in self._folders
-                return said or (not self.complete and (folder in self._holds_files or folder not in _COARSE))
+            if folder in self._folders or self._children.get(folder):  # it exists, and lacks the next part of this path
+                is_listed = folder in self._folders
+                return is_listed or (not self.complete and (folder in self._holds_files or folder not in _COARSE))
         return False
 
-    # what a Host answers
+    # methods of Host
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:
         key = tuple(argv)
@@ -225,7 +225,7 @@ class RecordedHost:
     def run_child(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True
     ) -> Ran:
-        """A recorded machine runs nothing: what such a child said when it was recorded, if it did."""
+        """The recorded output of the same child, if there is one: a recorded machine runs nothing."""
         found = None if self.quick else self._commands.get((CHILD, child_digest(argv, stdin_text)))
         return Ran(tuple(argv), not_recorded=True) if found is None else replace(found, argv=tuple(argv))
 
@@ -250,7 +250,7 @@ class RecordedHost:
         return Text(problem="io-error") if content is None else Text(content.decode("utf-8", "replace"))
 
     def exists(self, path: str) -> bool:
-        """`name/.` is there for folders only."""
+        """Whether the path exists. `name/.` exists for folders only."""
         resolved = self._resolve(path)
         return self._is_there(resolved) and not (path.endswith("/.") and self._is_no_folder(resolved or ""))
 
@@ -260,7 +260,7 @@ class RecordedHost:
         return resolved in self._files or str(self._modes.get(resolved, {}).get("mode", ""))[:1] in tuple("-bcps")
 
     def knows(self, path: str) -> bool:
-        """False where `exists`, `listdir` and `mode` say no only because nobody recorded it."""
+        """Whether the answers of `exists`, `listdir` and `mode` are recorded, rather than defaults."""
         resolved = self._resolve(path)
         return resolved is not None and (self._is_there(resolved) or self._knows_missing(resolved))
 
@@ -280,9 +280,9 @@ class RecordedHost:
         return None if folder is None else self._links.get(posixpath.join(folder, posixpath.basename(normal)))
 
     def realpath(self, path: str) -> str:
-        said = self._realpaths.get(self._norm(path) if path.startswith("/") else path)
-        if said is not None:
-            return said
+        recorded = self._realpaths.get(self._norm(path) if path.startswith("/") else path)
+        if recorded is not None:
+            return recorded
         resolved = self._resolve(path)
         if resolved is None:
             return path
@@ -311,9 +311,9 @@ class RecordedHost:
         resolved = self._resolve(path)
         if resolved is None or not self._is_there(resolved):
             return None
-        said = self._modes.get(resolved, {}).get("may_open")
-        if isinstance(said, bool):
-            return said
+        recorded = self._modes.get(resolved, {}).get("may_open")
+        if isinstance(recorded, bool):
+            return recorded
         mode = self.mode(resolved)
         if mode is None:
             return None
@@ -337,13 +337,13 @@ class RecordedHost:
         return self._budget
 
     def python_environment(self) -> dict[str, Any] | None:
-        """What the capture says of the target environment (python.json); an exact one holds the files themselves."""
+        """The target environment by python.json; None for an exact capture, which holds the files themselves."""
         return None if self.exact else self.python
 
     def beside(self) -> Any:
-        """Facts of the machine on which a recorded container ran (beside.json); None without."""
+        """Facts of the machine on which a recorded container ran (beside.json); None where there are none."""
         return read_json(self._store, "beside.json")
 
     def measurements(self) -> Any:
-        """What `validate` had measured there (measurements.json); None without."""
+        """Measurements of `validate` on the recorded machine (measurements.json); None where there are none."""
         return read_json(self._store, "measurements.json")

@@ -1,4 +1,4 @@
-"""A host that writes down what it was asked and what it answered: what replays is what was asked."""
+"""A host that records every question and its answer, so that a replay can answer the same questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHILD = "gpudoctor-child"
 
 
 def child_digest(argv: Sequence[str], stdin_text: str) -> str:
-    """One of our own children by what it does, wherever its interpreter and our payloads lie."""
+    """A digest of one of our own children by its arguments and input, independent of the paths of its interpreter and our payloads."""
     from hashlib import sha256
 
     words = [re.sub(r"^.*[\\/]payloads[\\/]", "", word) for word in argv[1:]]
@@ -22,7 +22,7 @@ def child_digest(argv: Sequence[str], stdin_text: str) -> str:
 
 
 class Recording(Struct):
-    """Answers by what was asked. None and False are answers too: somebody looked."""
+    """Answers by question. None and False are answers, too: the place was looked at."""
 
     commands: dict[tuple[str, ...], Ran] = field(default_factory=dict)
     texts: dict[str, Text] = field(default_factory=dict)
@@ -42,7 +42,7 @@ DISTRUSTED = "distrusted"
 
 
 class RecordingHost:
-    """`inner`, with every answer kept in `recording`. Safe from several threads: each answer is one assignment."""
+    """A host that passes questions to `inner` and keeps the answers in `recording`. Thread-safe: each answer is one assignment."""
 
     def __init__(self, inner: Host) -> None:
         self._inner = inner
@@ -78,8 +78,8 @@ class RecordingHost:
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text:
         text = self._inner.read(path, limit=limit)
-        before = self.recording.texts.get(path)
-        if text.problem != "not-recorded" and (before is None or not before.ok):
+        earlier = self.recording.texts.get(path)
+        if text.problem != "not-recorded" and (earlier is None or not earlier.ok):
             self.recording.texts[path] = text
         if text.problem == "io-error" and not self._inner.exists(path):  # a loop of links
             self.recording.there[path] = False

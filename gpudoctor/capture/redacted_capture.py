@@ -1,4 +1,4 @@
-"""A capture, file by file, without the people: what replays from it is what replays from the original."""
+"""Redacts a capture, file by file, such that it replays like the original."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/pr
 """Long files without anything personal."""
 _DPKG = "files/var/lib/dpkg/status"
 _DPKG_DROPPED = lazy(r"^(?:Maintainer|Original-Maintainer|Homepage|Bugs|Description|Conffiles|Uploaders):.*\n(?:[ \t].*\n)*", re.MULTILINE)
-"""Who packed it and what it is for: thousands of lines that no probe reads."""
+"""Maintainer and description of Debian packages: thousands of lines that no probe reads."""
 _METADATA = lazy(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
 _METADATA_KEPT = lazy(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
-"""Of a distribution what installers read; not who wrote it, where they live and what it is good for."""
+"""The fields of a distribution's metadata that installers read; not its authors, their addresses or the description."""
 _TYPED = frozenset(
     """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc
     nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls sysctl system_profiler systemd-detect-virt uname
@@ -49,8 +49,8 @@ def entries_of(store: Store) -> dict[str, bytes]:
 
 
 def names_in(entries: Mapping[str, bytes]) -> Names:
-    """Names of the recorded system, from what was recorded of it."""
-    said = {tuple(entry["argv"]): str(entry.get("stdout") or "") for entry in _commands(entries)}
+    """Names of the recorded system (its people and host), from the recording."""
+    outputs = {tuple(entry["argv"]): str(entry.get("stdout") or "") for entry in _commands(entries)}
     environment = {name: str(value) for name, value in _table(entries, "env.toml").items()}
     python = _json(entries.get("python.json"))
     paths = [str(python.get(key) or "") for key in ("prefix",)] if isinstance(python, dict) else []
@@ -58,11 +58,11 @@ def names_in(entries: Mapping[str, bytes]) -> Names:
     def read(path: str) -> str:
         return entries.get("files" + path, b"").decode("utf-8", "replace")
 
-    return of_recording(read, environment, lambda argv: said.get(argv, ""), paths)
+    return of_recording(read, environment, lambda argv: outputs.get(argv, ""), paths)
 
 
 def redact_entries(entries: Mapping[str, bytes], hide: Redactor, keep_env: Collection[str] | None = None) -> dict[str, bytes]:
-    """The same capture without people. `keep_env`: the variables that keep their values, None: all that are there.
+    """The same capture, redacted. `keep_env`: the variables that keep their values; None: all.
 
     Everything is looked at twice: a number or name that is known by its place in one answer is then found in all of them.
     """
@@ -111,7 +111,7 @@ def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] 
 
 
 def _door(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What was recorded in the place of a machine, without what a person called it: the address of ssh, a folder, a command line."""
+    """The table `door`, without the names that a person gave: the address of ssh, a folder, a command line."""
     kind, number = table.get("kind"), str(table.get("name") or "")
     plain = {"host": ("", "another machine, by ssh"), "root": ("", "a root folder"), "process": (number, f"process {number}")}
     named = plain.get(str(kind))
@@ -135,7 +135,7 @@ def _file(name: str, content: bytes, hide: Redactor) -> bytes:
 
 
 def _short(name: str, content: bytes) -> str:
-    """The text without what no probe reads."""
+    """The text without the parts that no probe reads."""
     text = content.decode("utf-8", "replace")
     if name == _DPKG:
         return _DPKG_DROPPED.sub("", text)
@@ -146,16 +146,16 @@ def _short(name: str, content: bytes) -> str:
 
 def _command(entry: Mapping[str, Any], hide: Redactor) -> dict[str, Any]:
     argv = [str(word) for word in entry["argv"]]
-    said = {
+    redacted = {
         key: hide.text(str(entry[key]), key == "stderr" or not _is_typed(argv))
         for key in ("stdout", "stderr")
         if entry.get(key) is not None
     }
-    return {**entry, "argv": [hide.path(word) for word in argv], **said}
+    return {**entry, "argv": [hide.path(word) for word in argv], **redacted}
 
 
 def _is_typed(argv: Collection[str]) -> bool:
-    """Whether what a command prints has known fields: devices, versions, packages. A log or an unknown program has none."""
+    """Whether a command's output has fields of known types: devices, versions, packages. A log or an unknown program has none."""
     program = next(iter(argv), "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
     return program in _TYPED or program == CHILD or (program.startswith("python") and "--version" in argv)
 
@@ -168,7 +168,7 @@ def _mode(mode: Any, hide: Redactor) -> Any:
 
 
 def _commands(entries: Mapping[str, bytes]) -> list[dict[str, Any]]:
-    """Lines that a capture may hold; the reader of captures has complained of others before."""
+    """The valid entries of commands.jsonl. Invalid ones are left out: reading the capture has refused them before."""
     found = []
     for line in entries.get("commands.jsonl", b"").split(b"\n"):
         entry = _json(line) if line.strip() else None

@@ -1,4 +1,4 @@
-"""How the tables of a capture are written: TOML and JSON, the same bytes for the same values."""
+"""Writes the tables of a capture as TOML and JSON: the same bytes for the same values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def toml(table: Mapping[str, Any]) -> bytes:
-    """One line a key; the values are flat: text, numbers, truth, lists, and tables of these."""
+    """TOML with one line for each key. Values are flat: texts, numbers, booleans, lists, and tables of these."""
     return "".join(f"{_quoted(key)} = {_value(value)}\n" for key, value in table.items()).encode("utf-8", "replace")
 
 

@@ -65,7 +65,7 @@ def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor.services import checking
 
     files_only = given["root"] is not None and not given["chroot"]
-    if given["capture"] is not None or files_only:  # elsewhere the limit would reach the frameworks that are imported for a look
+    if given["capture"] is not None or files_only:  # on this machine the limit would also hold for the frameworks that probes import
         from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
@@ -111,7 +111,7 @@ def _check(given: Mapping[str, Any]) -> int:
 
         step_summary(report)
     code = _say(report, given, reasons) if given["device"] is None else _say_of_device(report, given)
-    if here and not given["quick"]:  # a quick look leaves frameworks out: nothing to compare with later
+    if here and not given["quick"]:  # a quick look leaves frameworks out, so that later runs could not be compared with it
         remember(report, reasons)
     return code
 
@@ -121,8 +121,8 @@ def _again(given: Mapping[str, Any]) -> str:
     import shlex
 
     named = ("capture", "pid", "container", "image", "root", "host", "python", "stack")
-    asked = [f"--{name} {shlex.quote(given[name])}" for name in named if given[name]] + ["--chroot"] * given["chroot"]
-    return " ".join(("gpudoctor check", *asked))
+    options = [f"--{name} {shlex.quote(given[name])}" for name in named if given[name]] + ["--chroot"] * given["chroot"]
+    return " ".join(("gpudoctor check", *options))
 
 
 def remember(report: Report, ignored: Mapping[str, str]) -> None:

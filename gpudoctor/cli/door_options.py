@@ -1,4 +1,4 @@
-"""The options that examine something else than this machine. Each excludes the others."""
+"""The options that examine something other than this machine. Each excludes the others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def door_options(command: Decorated) -> Decorated:
 
 
 def wanted(given: Mapping[str, Any], capture: str | None = None) -> Wanted | None:
-    """What the options name; None for this machine. Raises BadInput."""
+    """The machine, container, root or process that the options name; None for this machine. Raises BadInput."""
     named = [f"--{option}" for option in _KINDS if given[option] is not None]
     if capture is not None and named:
         raise BadInput(f"--capture and {named[0]} exclude each other: a recording is no machine; give one of them")

@@ -1,4 +1,4 @@
-"""The exit status of a report, and what is undetermined about a named stack."""
+"""The exit status of a report, and the undetermined layers of a named stack."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def no_such_stack(report: Report, stack: str) -> str | None:
 
 
 def unanswered(report: Report, stack: str | None) -> list[str]:
-    """What was named and could not be determined: demands of a policy, and layers of the stack of --stack."""
+    """Demands of a policy, and layers of the stack of --stack, that could not be determined."""
     rungs = [
         f"{result.stack}/{rung.layer}"
         for result in report.stacks
         if result.stack == stack and result.verdict == "unknown"
         for rung in result.layers
-        if rung.status == "unknown" and rung.layer not in ("compute", "performance")  # those are for validate
+        if rung.status == "unknown" and rung.layer not in ("compute", "performance")  # `validate` determines these
     ]
     return [*report.undetermined, *rungs]

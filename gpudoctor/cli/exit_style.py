@@ -32,9 +32,9 @@ def answer(report: Report, style: str, fail_on: str, stack: str | None) -> tuple
     if style == "nagios":
         state = _nagios(report, code, bool(without))
         return f"GPU {_STATES[state]} - {_cut(_no_pipe(text), 200)} | {_numbers(report)}", state
-    if style == "npd":  # 0 fine, 1 a problem, 2 cannot tell; the message goes into a node condition
+    if style == "npd":  # Node Problem Detector: 0 ok, 1 a problem, 2 unknown; the message goes into a node condition
         return _cut(text, 80), {OK: 0, FINDINGS: 1}.get(code, NPD_UNKNOWN)
-    reason = "".join(char for char in text if char not in "\"'\\`$")  # slurm: a reason for `scontrol update … Reason=`
+    reason = "".join(char for char in text if char not in "\"'\\`$")  # Slurm: the text for `scontrol update … Reason=`
     return _cut(f"gpudoctor: {reason}", 120), {OK: 0, FINDINGS: 1}.get(code, SLURM_UNKNOWN)
 
 

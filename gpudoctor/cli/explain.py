@@ -153,7 +153,7 @@ def _sources(name: str, part: str) -> Iterator[tuple[str, _Source]]:
     bundle = None
     try:
         if may_be_archive(name):
-            from gpudoctor.system import text_archives  # late: most texts are files of their own
+            from gpudoctor.system import text_archives  # imported late: most texts are files of their own
 
             bundle = text_archives.read(name, part)
     except (NotText, OSError) as error:

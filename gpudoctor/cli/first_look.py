@@ -1,4 +1,4 @@
-"""gpudoctor without a command, on a terminal: one screen, no question."""
+"""gpudoctor without a command, on a terminal: one screen, without a prompt."""
 
 from __future__ import annotations
 

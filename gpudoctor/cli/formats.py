@@ -25,7 +25,7 @@ def render(
     unanswered: Sequence[str] = (),
     extra: Sequence[str] = (),
 ) -> str:
-    """The report in any of FORMATS and MEASURED but text. `unanswered`: what was named and could not be determined; `extra`: the folders
+    """The report in any of FORMATS and MEASURED but text. `unanswered`: undetermined demands and layers that were named; `extra`: folders
     of --checks."""
     if form == "json":
         from gpudoctor.reporters.report import json_report

@@ -13,7 +13,7 @@ _NAME = lazy(r"(python|pypy|graalpy)[\d.]*[a-z]*(\.exe)?$", re.IGNORECASE)
 
 
 def check_python(given: str | None, capture: str | None = None) -> None:
-    """Raises BadInput. A dangling link is accepted: it is a broken environment, which the diagnosis reports."""
+    """Raises BadInput for a wrong path. A dangling link is accepted: it is a broken environment, which the diagnosis reports."""
     if not given or capture is not None:
         return
     path = os.path.expanduser(given)

@@ -99,7 +99,7 @@ class Desk:
         self._calls += 1
         try:
             async with contextlib.AsyncExitStack() as turns:
-                if looks_here(name, arguments):  # two looks at one card at a time would disturb each other
+                if looks_here(name, arguments):  # two examinations of one card at a time would disturb each other
                     await turns.enter_async_context(self._here)
                 work = functools.partial(answer_apart, name, dict(arguments), self._allowed, stop)
                 done: tuple[str, bool] = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._turn)

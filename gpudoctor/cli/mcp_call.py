@@ -21,7 +21,7 @@ def main(given: Mapping[str, Any]) -> None:
 
     gc.set_threshold(*SELDOM)
     name, arguments = str(given["name"]), dict(given["arguments"])
-    # A look at this machine starts frameworks, which would inherit the limit and not come up under it.
+    # Examining this machine starts frameworks, which would inherit the limit and fail under it.
     with contextlib.nullcontext() if looks_here(name, arguments) else limited_memory():
         text, failed = answer(name, arguments, Allowed(files=given["files"], python=given["python"]), threading.Event())
     sys.stdout.write(json.dumps({"text": text, "failed": failed}))

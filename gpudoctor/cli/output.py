@@ -26,7 +26,7 @@ def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:
 
 
 def _asked_width() -> int:
-    """The value of COLUMNS, which a person exports on purpose; 80 in a pipe without it."""
+    """The width of output that is no terminal: COLUMNS, if the environment sets it to a number from 20 on, else 80."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns[:5]) <= 1000 else 80
 

@@ -99,21 +99,21 @@ def command(**given: Any) -> int:
         raise _refused(error) from error
     finally:
         screen.clear()
-    told = _say(done, given) if other is None else validate_more.beside(done, other, given)
+    status = _say(done, given) if other is None else validate_more.beside(done, other, given)
     if done.interrupted:
         click.echo("gpudoctor: interrupted; the report holds what was finished", err=True)
         return INTERRUPTED
-    return told
+    return status
 
 
 class BrokenEnvironment(BadInput):
-    """The request is right, and the environment is broken."""
+    """The request is right, but the environment is broken."""
 
     exit_code = FINDINGS
 
 
 def _refused(error: Exception) -> BadInput:
-    """The error that ends the run: wrong usage, or a broken framework that was asked for rightly."""
+    """The error that ends the run: wrong usage, or a broken framework that was requested correctly."""
     from gpudoctor.services.checking import FrameworkBroken
 
     return BrokenEnvironment(str(error)) if isinstance(error, FrameworkBroken) else BadInput(str(error))
@@ -139,7 +139,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     dataset = os.path.abspath(os.path.expanduser(given["dataset"])) if given["dataset"] else ""
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
-    asked = ValidateOptions(
+    options = ValidateOptions(
         workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
         dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], preprocess=given["preprocess"], replicas=given["replicas"], max_latency=_max_latency(given),
@@ -147,7 +147,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))
     left_out = frozenset(ignored(given["ignore"], project_file=True))
-    return ValidateRequest(python=given["python"], devices=devices, asked=asked, ignore=left_out)
+    return ValidateRequest(python=given["python"], devices=devices, asked=options, ignore=left_out)
 
 
 def _model(text: str | None) -> OwnModel | None:
@@ -204,7 +204,7 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
         )
     try:
         deliver(text, given["output"])
-    except BadInput:  # the disk is full by now: what was measured is not lost
+    except BadInput:  # the disk may be full by now; the measurements must still be shown
         click.echo(text, nl=False)
         raise
     if done.not_kept:

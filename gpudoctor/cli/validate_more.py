@@ -22,7 +22,7 @@ MODES = ("operators", "try_fixes", "sweep_batch", "table")
 
 
 def wanted(given: Mapping[str, Any]) -> bool:
-    """Whether one of the other modes was asked for. Raises BadInput for options that exclude each other."""
+    """Whether one of the other modes was requested. Raises BadInput for options that exclude each other."""
     modes = [name for name in MODES if given.get(name)]
     if len(modes) > 1:
         raise BadInput(f"--{modes[0].replace('_', '-')} and --{modes[1].replace('_', '-')}: choose one of them")
@@ -67,7 +67,7 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
 
     other = experimenting.read_report(given["compare"][0]) if given["compare"] else None
     if other is not None:
-        experimenting.changes((), other)  # a wrong file is refused before the probe, which takes minutes
+        experimenting.changes((), other)  # a wrong file is refused before the operators are tested, which takes minutes
     found = experimenting.cover(request, line.says)
     line.wipe()
     changes = experimenting.changes(found, other) if other is not None else [None] * len(found)

@@ -35,7 +35,7 @@ Entry = Mapping[str, Any]
 
 
 class Bytes(Protocol):
-    """The methods that are needed of bytes in memory or of a mapped file."""
+    """The methods that bytes in memory and a mapped file have in common."""
 
     def find(self, part: bytes, start: int, /) -> int: ...
     def rfind(self, part: bytes, start: int, end: int, /) -> int: ...

@@ -50,9 +50,9 @@ def lint(
 
 
 def _two_valued_rungs(stack: Stack) -> Iterable[str]:
-    """Rungs that ask `known`: it is false for a fact that could not be read, and the rung would be shown as missing.
+    """Rungs whose condition uses `known`: it is false for a fact that could not be read, and the rung would be shown as missing.
 
-    A rung that is left out while none of its facts is known (`only`) may ask it.
+    A rung that `only` leaves out while none of its facts is known may use it.
     """
     for number, rung in enumerate(stack.rungs):
         if rung.only is not None and evaluate(rung.only, Facts()).truth == "false":
@@ -114,7 +114,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     outcomes = {example.expect for example in check.examples}
     if "problem" not in outcomes:
         problems.append("example: none that is a problem")
-    # A check by its message alone has nothing to say of a text without it: that is undetermined.
+    # A check by its message alone is undetermined for a text without the message.
     fine = {"ok", "not-applicable"} | ({"undetermined"} if check.signatures else set())
     if not outcomes & fine:
         problems.append("example: none that is fine")
@@ -198,7 +198,7 @@ def somes(condition: Condition) -> list[AnyItem]:
 
 
 def _silent_denials(check: Check) -> Iterable[str]:
-    """Variants and steps whose condition only denies: what is denied of an unknown fact is unknown too, so that they never appear."""
+    """Variants and steps whose condition only negates tests: for an unknown fact the negation is unknown, so that they never appear."""
     own = f"{check.item}." if check.item else "\0"
     conditions = [(f"variant[{number}].when: never applies", variant.when) for number, variant in enumerate(check.variants)]
     conditions += [(f"step '{step.run}': is left out", step.when) for step in _steps(check) if step.when is not None]
@@ -223,13 +223,13 @@ def _denied_alone(condition: Condition) -> list[str]:
 
 
 def _may_be_unknown(condition: Condition) -> list[str]:
-    """The facts whose being unknown makes the condition unknown; none that the condition asks to be known beside it."""
+    """The facts that make the condition unknown if they are unknown, except those that it also tests with `known` or `unknown`."""
     if isinstance(condition, Leaf):
         return [condition.fact] if condition.operator not in ("known", "unknown") else []
     if isinstance(condition, AnyItem):
         return [condition.of]
-    asked = {part.fact for part in condition.parts if isinstance(part, Leaf) and part.operator in ("known", "unknown")}
-    return [name for part in condition.parts for name in _may_be_unknown(part) if name not in asked]
+    tested = {part.fact for part in condition.parts if isinstance(part, Leaf) and part.operator in ("known", "unknown")}
+    return [name for part in condition.parts for name in _may_be_unknown(part) if name not in tested]
 
 
 def _steps(check: Check) -> list[Step]:

@@ -41,7 +41,7 @@ def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: 
     found = _catalogue_of(ours, ours.entries() if wanted is None else wanted, items)
     checks, stacks = list(found.checks), list(found.stacks)
     for folder in extra:
-        from pathlib import Path  # late: few have checks of their own
+        from pathlib import Path  # imported late: few people have checks of their own
 
         more_checks, more_stacks = read_folder(Path(folder), items)
         checks, stacks = checks + more_checks, stacks + more_stacks
@@ -52,7 +52,7 @@ def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: 
 
 
 def _catalogue_of(ours: CompiledCatalogue, entries: Iterable[Entry], items: Mapping[str, str]) -> Catalogue:
-    """These checks of ours. Each is built once in a process: who answers an assistant needs it again and again."""
+    """These checks of ours. Each is built once in a process, since the server for assistants needs it repeatedly."""
     checks = []
     for entry in entries:
         name = entry["head"]["id"]
@@ -74,7 +74,7 @@ def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], li
 
 
 def built_from(catalogue: CompiledCatalogue, items: Mapping[str, str]) -> int:
-    """Builds and validates every check and stack of a catalogue of somebody else, and returns the number of checks. Raises DataError."""
+    """Builds and validates every check and stack of a foreign catalogue, and returns the number of checks. Raises DataError."""
     built = [check_from(decode(entry["table"]), entry["file"], entry["topic"], items) for entry in catalogue.entries()]
     for entry in catalogue.stacks:
         stack_from(decode(entry["table"]), entry["file"], items)
@@ -159,7 +159,7 @@ def _plain(value: Any) -> Any:
 
 
 def head_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a check tells when it can have a finding.
+    """The part of a check that decides when it can have a finding.
 
     `id`, `for_each`, the `facts` that must be known where it speaks without a message; and of one that speaks by its message `proactive`
     and `signature`, of each the literals of its `text` in lower case (all of the outer ones, each by any of its inner ones).
@@ -179,7 +179,7 @@ def our_catalogue(items: Mapping[str, str]) -> CompiledCatalogue:
     folder = paths.checkout_checks()
     assert folder is not None  # else there is a compiled one
     entries = read_tables(folder)
-    _built(entries, items)  # raises before anything wrong is kept
+    _built(entries, items)  # raises before a wrong catalogue is cached
     content = _compiled(entries, read_redirects(folder), _key_of(folder))
     _write_cache(paths.cached_catalogue(folder), content)
     return CompiledCatalogue(content)

@@ -1,11 +1,11 @@
-"""Where the knowledge base lies: beside the package in a checkout, inside it, compiled, in a wheel."""
+"""The location of the knowledge base: next to the package in a checkout; inside it, compiled, in a wheel."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # else late: a wheel reads its compiled files, and pathlib loads ten modules
+if TYPE_CHECKING:  # imported late at run time: a wheel does not need pathlib, which loads ten modules
     from pathlib import Path
 
 REDIRECTS = "redirects.toml"
@@ -38,7 +38,7 @@ def _of_checkout(name: str) -> Path | None:
 
 def cached_catalogue(folder: Path) -> Path:
     """The path of the compiled catalogue of an editable install; each checkout has a file of its own."""
-    import hashlib  # late: a wheel needs none
+    import hashlib  # imported late: a wheel does not need it
     from pathlib import Path
 
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

@@ -164,7 +164,7 @@ def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: f
         doubtful = enough <= seconds < _BEYOND_DOUBT * enough or (
             before and seconds > before * (at / shorter) ** _HOPELESS and seconds < enough
         )
-        if doubtful:  # A second run tells whether the machine was busy.
+        if doubtful:  # A second run shows whether the machine was busy.
             seconds = min(seconds, _seconds(compiled, attack.text(at), use))
         if seconds >= enough or at == length:
             return seconds
@@ -173,7 +173,7 @@ def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: f
             return float(seconds * (length / at) ** power)
         if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < suspect:
             return seconds
-        steep = (not before or power > _HOPELESS) and seconds > enough / 10_000  # below that the clock says nothing
+        steep = (not before or power > _HOPELESS) and seconds > enough / 10_000  # shorter times are below the clock's resolution
         before, shorter, at = seconds, at, math.ceil(at * (_SMALL_STEP if steep else 2))
 
 

@@ -33,7 +33,7 @@ def ours() -> Iterator[TrackerProfile]:
 
 
 def profile_of(project: str) -> TrackerProfile | None:
-    """Our profile of owner/name, also under an earlier name of the project; None where there is none."""
+    """The profile of owner/name that comes with gpudoctor, also by an earlier name of the project; None where there is none."""
     wanted = project.lower()
     return next((each for each in ours() if wanted in (each.project.lower(), *(alias.lower() for alias in each.aliases))), None)
 

@@ -1,4 +1,4 @@
-"""The catalogue that `gpudoctor update-checks` brought: which one is in use instead of the one that came with the program.
+"""The catalogue that `gpudoctor update-checks` installed, and whether it is used instead of the program's own.
 
 It lies in the user's data folder: current.json names the compiled catalogue beside it, whose signature was verified when it was written.
 """
@@ -31,8 +31,8 @@ def updates_folder() -> str:
 
 
 def record() -> Mapping[str, Any] | None:
-    """What was brought last: file, version, made (a date), gpudoctor (the release that it was made with), source. None where nothing was,
-    or where the record is damaged."""
+    """The record of the last update: file, version, made (a date), gpudoctor (the release that made it), source. None where there is none,
+    or where it is damaged."""
     try:
         with open(os.path.join(updates_folder(), RECORD), "rb") as file:
             content = file.read(10_000)

@@ -1,7 +1,7 @@
-"""How deep and how dense a text from somebody else may be before a parser sees it.
+"""Limits on the nesting and the keys of a foreign text, checked before a parser reads it.
 
 Parsers of TOML and JSON recurse into brackets, and the parser of TOML keeps every beginning of a dotted key: a file of some hundred
-bytes could take gigabytes. What is checked here takes linear time, so that the check cannot be attacked in its turn.
+bytes could take gigabytes. The checks here take linear time, so that they are no target of such an attack themselves.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BETWEEN_KEYS = lazy(r"[=,{}\[\]\n]")
 
 
 class TooComplex(ValueError):
-    """A text that is nested deeper, or has longer keys, than any that is meant seriously. The message says what and how much is allowed."""
+    """A text that is nested deeper, or has longer keys, than any genuine one. The message says what was exceeded, and the limit."""
 
 
 def check_json(text: str) -> None:
@@ -63,7 +63,7 @@ def check_toml(text: str) -> None:
 
 
 def check_path(path: str) -> None:
-    """Raises TooComplex for a path that no system would open: its folders are kept one by one."""
+    """Raises TooComplex for a path that no system would open, since each of its folders is stored."""
     if len(path) > LONGEST_PATH:
         raise TooComplex(f"the path {path[:60]!r}… has {len(path)} characters; at most {LONGEST_PATH} are read")
     if path.count("/") + path.count("\\") > DEEPEST_PATH:
@@ -71,7 +71,7 @@ def check_path(path: str) -> None:
 
 
 def _check_depth(bare: str) -> None:
-    """Pairs are taken away from the inside out: as often as that works, so deep they were nested."""
+    """The depth of nesting: the number of times that innermost pairs of brackets can be removed."""
     brackets = _NO_BRACKETS.sub("", bare)
     for _ in range(DEEPEST):
         if not brackets:

@@ -1,4 +1,4 @@
-"""How long one text may be worked on: matching is linear, but texts are as long as people like, and expressions are many."""
+"""The time limit for one text: matching is linear, but texts can be of any length, and there are many expressions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ SECONDS = 3.0
 
 
 class Deadline:
-    """CPU seconds of this thread, so that a busy machine changes no answer; they begin when `over` is asked first.
+    """A limit in CPU seconds of this thread, so that a busy machine changes no answer. The time begins with the first use of `over`.
 
-    Who stops at it asks `over`; `passed` says later whether anybody had to.
+    Readers stop where `over()` is true; `passed` keeps whether it ever was.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:

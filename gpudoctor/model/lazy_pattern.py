@@ -1,4 +1,4 @@
-"""Expressions that are compiled when they are used first: most texts need few of them, and compiling all costs more than reading."""
+"""Regular expressions that are compiled at their first use: most texts need few, and compiling all takes longer than reading a text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, cast
 
 
 class LazyPattern:
-    """Stands for a compiled expression; `lazy` makes it."""
+    """A proxy for a compiled expression, made by `lazy`."""
 
     def __init__(self, text: str, flags: int) -> None:
         self._text, self._flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        """The method of the compiled expression, kept so that this is asked once for each name."""
+        """The method of the compiled expression, stored so that the look-up happens once for each name."""
         found = getattr(re.compile(self._text, self._flags), name)
         setattr(self, name, found)
         return found
 
 
 def lazy(text: str, flags: int = 0) -> re.Pattern[str]:
-    """An expression that is compiled when it is used first."""
+    """The expression, compiled at its first use."""
     return cast("re.Pattern[str]", LazyPattern(text, flags))

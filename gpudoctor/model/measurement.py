@@ -234,7 +234,7 @@ class Course(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """A sentence for each concern, with what was seen beside it."""
+        """A sentence for each concern, with the observations that go with it."""
         found = [self.growth.words] if self.growth is not None else []
         if self.slowdown is not None and self.slowdown >= SLOWER:
             beside = "".join(f", {words}" for words in self.beside()) + (", while other programs took more" if self.others_grew else "")
@@ -244,7 +244,7 @@ class Course(Struct, frozen=True, kw_only=True):
         return tuple(found)
 
     def beside(self) -> tuple[str, ...]:
-        """Clock, heat and power at the begin and at the end, where they were seen."""
+        """Clock, temperature and power at the beginning and at the end, where they were observed."""
         kinds = ((self.clock_mhz, "MHz"), (self.heat_c, "degrees Celsius"), (self.watts, "W"))
         return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
 
@@ -332,7 +332,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The workload, and what tells measurements of it apart: 'yolox_tiny 896x512', 'resnet50 x2', 'all_reduce x2 64 KiB'."""
+        """The workload, and what distinguishes its measurements: 'yolox_tiny 896x512', 'resnet50 x2', 'all_reduce x2 64 KiB'."""
         words = [self.workload]
         if self.workload.startswith("yolox") and self.input and len(self.input) == 3:
             words.append(f"{self.input[2]}x{self.input[1]}")
@@ -344,18 +344,18 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
     @property
     def disturbed(self) -> bool:
-        """Whether others were at work on the device so much that its numbers are noisy."""
+        """Whether other programs used the device so much that its numbers are noisy."""
         return self.status == OK and bool(self.noisy) and self.conditions is not None and bool(self.conditions.others)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
+        """Plain dictionaries and lists, keys in the order of the published schema; a number that is not finite is null."""
         plain = _plain(self)
         assert isinstance(plain, dict)
         return plain
 
     @classmethod
     def from_json(cls, table: Any) -> Measurement:
-        """What `to_json` made. Raises TypedJsonError, a ValueError, for anything else."""
+        """The measurement from the table of `to_json`. Raises TypedJsonError, a ValueError, for anything else."""
         return read(cls, table)
 
 

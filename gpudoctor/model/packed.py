@@ -1,4 +1,4 @@
-"""A report as a few lines of base64, small enough for an issue, and its way back."""
+"""Packs a report into a few lines of base64, small enough for an issue, and unpacks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an issue tracker asks of a reporter: the fields of its form, and which of them a machine can answer."""
+"""The fields of a tracker's issue form, and which of them a report can answer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TrackerProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class FormAnswer(Struct, frozen=True, kw_only=True):
-    """A question with what the machine answers."""
+    """A field of a form with the machine's answer."""
 
     question: Question
     value: str

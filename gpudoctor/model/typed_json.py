@@ -1,4 +1,4 @@
-"""JSON documents described by types: the rules that a type can carry, and the one reader of what somebody else wrote.
+"""JSON documents described by types: the rules that a type can carry, and the one reader of foreign documents.
 
 A document is a TypedDict, or a msgspec.Struct where the program works with objects. `docs/json_schemas.py` makes the published JSON Schemas
 from the same types, so that what is written, what is read and what is published cannot differ.
@@ -149,7 +149,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
 
 
 def _read_union(kinds: Sequence[Any], value: Any, where: str) -> Any:
-    """By the member that `value` looks like; an error speaks of what is inside it, or names all members where none is alike."""
+    """Reads `value` as the member of the union that it resembles. An error concerns that member's content, or names all members."""
     alike = [kind for kind in kinds if _alike(kind, value)]
     if not alike:
         raise _wrong(" or ".join(dict.fromkeys(_name(kind) for kind in kinds)), value, where)
@@ -201,7 +201,7 @@ def _read_object(kind: Any, value: Any, where: str) -> Any:
 
 
 def _broken(rule: Rule, value: Mapping[str, Any]) -> str:
-    """What an object violates; '' where it keeps the rule."""
+    """The rule that an object violates, in words; '' where it satisfies all."""
     if isinstance(rule, Never):
         same = all(value.get(name) == unwanted for name, unwanted in rule.values.items())
         return f"{' and '.join(f'{name} {unwanted}' for name, unwanted in rule.values.items())} exclude each other" if same else ""
@@ -247,7 +247,7 @@ def _words(word: str, given: Any) -> str:
 
 
 def expected(kind: Any) -> str:
-    """What stands for a value of the type in an error."""
+    """The words for a value of the type in an error."""
     if get_origin(kind) is Annotated:
         inner, *limits = get_args(kind)
         given = [item for limit in limits if isinstance(limit, Limits) for item in limit.keywords.items() if item[0] in ("enum", "const")]
@@ -263,7 +263,7 @@ def _below(where: str, key: Any) -> str:
 
 
 def _wrong(wanted: str, value: Any, where: str, *, quoted: bool = False) -> TypedJsonError:
-    """`quoted`: a text is shown. Elsewhere it is not: a report that was never redacted must not leave the machine in an error."""
+    """The value for an error. `quoted`: texts are shown; otherwise not, since parts of an unredacted report must not leave the machine."""
     found = repr(value)[:SHOWN]
     if isinstance(value, bool) or value is None:
         found = {True: "true", False: "false", None: "null"}[value]

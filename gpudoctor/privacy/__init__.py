@@ -1,1 +1,1 @@
-"""Redaction: people, hosts, secrets and projects are taken out of texts, and the technical words stay."""
+"""Redaction: removes people, hosts, secrets and projects from texts, and keeps the technical words."""

@@ -1,4 +1,4 @@
-"""Known names wherever they stand in a text as whole words, in one walk over its words, however many names there are."""
+"""Replaces known names that are whole words of a text, in one pass over its words, whatever the number of names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import cache
 from gpudoctor.privacy.visible_text import folded
 
 MOST = 5_000
-"""Names that are looked for; what a hostile recording calls a name beyond that is replaced in its place alone."""
+"""The largest number of names to search for. Further names, of a hostile recording, are replaced only in their own places."""
 _WORD = re.compile(r"[^\W_]+")
 _LIBRARY = re.compile(r"\.(?:so|dll|dylib)\b", re.IGNORECASE)
 _LOCAL_VERSION = re.compile(r"\d\+\Z")
 
 
 class Words:
-    """Names and what they are: (kind, original). `protected`: words of several parts that no name in them may destroy (alice-utils).
+    """Names with (kind, original). `protected`: compound words in which no name is replaced (alice-utils).
 
     Spellings that differ in case, accents or the form of their letters are one name (Nußbaum, NUSSBAUM).
     """
@@ -42,7 +42,7 @@ class Words:
         self._known[key] = (kind, original)
 
     def replaced(self, text: str, stand_in: Callable[[str, str], str]) -> str:
-        """`stand_in(kind, original)` gives what stands there from now on.
+        """Replaces each name by `stand_in(kind, original)`.
 
         Not inside libalice or alice.so, and not in the local part of a version (1.0+alice).
         """
@@ -62,7 +62,7 @@ class Words:
         return "".join([*kept, text[end:]]) if kept else text
 
     def _stop(self, text: str, word: re.Match[str], parts: list[str]) -> int:
-        """Where the name ends that begins with this word; 0 where it is another."""
+        """The end of the name that begins with this word; 0 where no name does."""
         at = word.end()
         for number in range(1, len(parts), 2):
             separator, wanted = parts[number], parts[number + 1]

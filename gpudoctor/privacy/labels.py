@@ -1,4 +1,4 @@
-"""Names that a label before them gives away, English words or not: who signed off, whose job it is, which account pays for it."""
+"""Names that a label before them identifies, even where they are English words: Signed-off-by, the owner of a job, its account."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPANY = re.compile(
     r"|\binc\b|ltd|gmbh|developers?|maintainers?|foundation|contributors|project|community|packag|authors|software|labs?\b|group",
     re.IGNORECASE,
 )
-"""Whoever makes software for others is no private person."""
+"""Words of companies, which are no private persons."""
 _BEFORE_MAIL = re.compile(
     r"()((?:[^\W\d_a-z][\w.'-]{0,40})(?: [^\W\d_a-z][\w.'-]{0,40}){1,3})(?= <(?:<email>|<credentials>|[^<>@\s]{1,64}@))"
 )
@@ -48,7 +48,7 @@ class LabelNamer(Protocol):
 
 
 class Labels:
-    """`stays(word)`: whether it is a technical word and not known as an account."""
+    """`stays(word)`: whether it is a technical word and no known account."""
 
     def __init__(self, namer: LabelNamer, stays: Callable[[str], bool]) -> None:
         self._namer, self._stays = namer, stays

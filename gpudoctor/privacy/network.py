@@ -1,4 +1,4 @@
-"""Servers in texts: addresses of pages and repositories, what is mounted from elsewhere."""
+"""Servers in texts: addresses of pages and repositories, and mounted shares."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class ServerNames:
         self._namer, self._paths, self._protected, self._known = namer, paths, protected, known
 
     def addresses(self, text: str) -> str:
-        """git@server:owner/name and scheme://server/path. Public servers stay, and what is asked of them; of others nothing."""
+        """Redacts git@server:owner/name and scheme://server/path. Public servers and their paths stay; others are replaced as a whole."""
         if "@" in text:
             text = patterns.SCP_ADDRESS.sub(self._scp_address, text)
         return patterns.URL.sub(self._url, text) if "://" in text else text
 
     def shares(self, line: str) -> str:
-        """A line of /proc/mounts, mountinfo or df; //server/share and \\\\server\\share anywhere."""
+        """Redacts the sources in a line of /proc/mounts, mountinfo or df; //server/share and \\\\server\\share anywhere."""
         if "/" in line:
             if line[-1:].isdigit():
                 line = patterns.MOUNT.sub(self._mount, line)
@@ -61,10 +61,12 @@ class ServerNames:
         return scheme + self._namer.stand_in("host", self._namer.short(host)) + port + mapped
 
     def _asked(self, path: str) -> str:
-        """The path on a public server: parts that everybody knows, versions and files of packages stay."""
+        """Redacts the path on a public server: known words, versions and files of packages stay."""
         plain, mark, query = re.split(r"([?#])", path, maxsplit=1) if re.search(r"[?#]", path) else (path, "", "")
         parts = ["" if not part else part if self._public(part) else self._namer.stand_in("folder", part) for part in plain.split("/")]
-        if len(parts) > 2 and parts[1] == "t" and parts[2] and not is_ours(parts[2]):  # conda: what follows /t/ is a key to a channel
+        if (
+            len(parts) > 2 and parts[1] == "t" and parts[2] and not is_ours(parts[2])
+        ):  # conda: the part after /t/ is the token of a private channel
             parts[2] = self._namer.secret()
         return "/".join(parts) + mark + query
 
@@ -72,7 +74,7 @@ class ServerNames:
         return is_ours(part) or re.search(r"\.(?:whl|tar\.gz|deb|rpm|run|exe|msi|html?|pdf)$", part) is not None or self._known(part)
 
     def _repository(self, path: str) -> str:
-        """owner/name of a source: its words stay where all are technical."""
+        """Redacts owner/name of a repository; its words stay where all are technical."""
         body, at, rest = path.partition("@")
         return "/".join(self._part_of_repository(part) for part in body.split("/")) + at + rest
 
@@ -96,7 +98,7 @@ class ServerNames:
         return f"{name}=" + (self._namer.user_of_context(value) if name.startswith("user") else self._namer.stand_in("domain", value))
 
     def _source(self, source: str) -> str:
-        """What is mounted: server and share of a network, otherwise as it is."""
+        """Redacts the source of a mount: server and share of a network; others stay unchanged."""
         if not patterns.NETWORK_SOURCE.search(source) or re.match(r"^[A-Za-z]:[/\\]", source):
             return source
         if source.startswith("//"):
@@ -125,6 +127,6 @@ class ServerNames:
 def _stays(host: str, known: Callable[[str], bool]) -> bool:
     if is_public(host):
         return all(known(label) for label in host.split(".")[:-2])
-    if is_ours(host) or re.fullmatch(r"[\d.]+|\[.*", host):  # addresses are replaced as such
+    if is_ours(host) or re.fullmatch(r"[\d.]+|\[.*", host):  # addresses are replaced by privacy.numbers
         return True
     return "." not in host and host.lower() in TECHNICAL

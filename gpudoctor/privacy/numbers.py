@@ -1,4 +1,4 @@
-"""Addresses and numbers of devices in one line: what the standard library reads as an address is one, unless it is a version."""
+"""Addresses and numbers of devices in one line: an address is what the standard library parses as one, unless it is a version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOUD = re.compile(
     r"(?<![\w])((?:ip|ec2|compute|vm|host|node|worker|rank|server|static|dynamic|pool|gpu)-)(\d{1,3}(?:-\d{1,3}){3})(?![\w-]*\d-)"
     r"|(?<![\w.-])([a-z]{2,20}-)((?:10|192-168|172-(?:1[6-9]|2\d|3[01]))(?:-\d{1,3}){2,3})(?![\w-])"
 )
-"""An address in the name of a server; one of a private network whatever stands before it."""
+"""An address in the name of a server; one of a private network after any prefix."""
 _SOFTWARE = re.compile(
     r"version|release|driver|firmware|build|toolkit|runtime|library|plugin|revision|package|wheel|compiler|sdk|python|pytorch"
     r"|torch|cuda|cudnn"
@@ -90,13 +90,13 @@ class NumberNamer(Protocol):
 
 
 class Numbers:
-    """`installed`: names of packages, after which a version stands."""
+    """`installed`: names of packages, which a version may follow."""
 
     def __init__(self, namer: NumberNamer, installed: Collection[str], learn: Callable[[str], None]) -> None:
         self._namer, self._installed, self._learn = namer, installed, learn
 
     def uuids(self, text: str) -> str:
-        """UUIDs and the like, which stand in paths too."""
+        """Replaces UUIDs and similar numbers, which also occur in paths."""
         if text.count("-") >= 4:
             text = _UUID.sub(self._uuid, text)
         if len(text) > 64 and "/" in text:
@@ -111,7 +111,7 @@ class Numbers:
         return text
 
     def in_line(self, line: str, lowered: str) -> str:
-        """The line without numbers that name a device, a place or a person. `lowered`: the line in lower case."""
+        """The line with numbers replaced that identify a device, a place or a person. `lowered`: the line in lower case."""
         line = self._by_punctuation(line)
         line = self._by_label(line, lowered)
         if _MANY_DIGITS.search(line):
@@ -121,7 +121,7 @@ class Numbers:
         return line
 
     def _by_punctuation(self, line: str) -> str:
-        """Numbers whose groups show what they are; an expression is tried only where its colons, dashes or dots are there."""
+        """Replaces numbers that their groups identify. A pattern is tried only where the line has its colons, dashes or dots."""
         colons, dashes, dots = line.count(":"), line.count("-"), line.count(".")
         if colons >= 5 or dashes >= 5 or dots >= 2:
             line = _MAC.sub(self._mac, line)
@@ -138,7 +138,7 @@ class Numbers:
         return line
 
     def _by_label(self, line: str, lowered: str) -> str:
-        """Numbers that a word before them gives away; an expression is tried only where one of its words is there."""
+        """Replaces numbers that a word before them identifies. A pattern is tried only where the line has one of its words."""
         for words, expression in _BY_LABEL:
             if any(word in lowered for word in words):
                 line = expression.sub(self._replacement(expression), line)
@@ -182,7 +182,7 @@ class Numbers:
         return self._namer.stand_in("ipv6", found, "ip")
 
     def _dotted(self, match: re.Match[str]) -> str:
-        """Four numbers: an address, unless a version sign or the name of software stands before it and nothing of a network."""
+        """Four numbers are an address, unless a version sign or the name of software precedes them and no word about networks does."""
         found = match[1]
         try:
             address = ipaddress.IPv4Address(found)
@@ -208,7 +208,7 @@ class Numbers:
 
 
 def _sums_up(number: str) -> bool:
-    """The check digit of cards for payments."""
+    """Whether the check digit is that of a payment card (the Luhn algorithm, ISO/IEC 7812-1)."""
     digits = [int(digit) for digit in reversed(re.sub(r"\D", "", number))]
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 

@@ -1,4 +1,4 @@
-"""Which parts of a path are somebody's own: folders of projects below homes and places for data, never those of software.
+"""Which parts of a path are private: folders of projects below homes and places for data, never those of software.
 
 A path is mapped part by part from its beginning, so that what lies in a folder is found below what the folder became.
 """
@@ -27,7 +27,7 @@ FOLDERS = frozenset(
 )
 """Words of folders that say nothing of whose they are."""
 SOFTWARE = frozenset({"lib", "lib32", "lib64", "bin", "include", "share", "site-packages", "dist-packages", "scripts", "windowsapps"})
-"""Below these lies what was installed: names of software, which is what a report is about."""
+"""Folders of installed software, whose names a report needs."""
 _STARTS = re.compile(
     r"(?<![\w./\\-])(?P<start>file://)?(?P<root>"
     r"(?:/(?:var|usr|data|export|nfs|net|run))?/home\d*[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"
@@ -86,23 +86,23 @@ class Paths:
         users: Collection[str],
         known: Callable[[str], bool],
     ) -> None:
-        """`known(word)`: of the whole vocabulary; enough to stay in a place for software, not in somebody's home."""
+        """`known(word)`: whether the whole vocabulary has it. Such a word stays in a place for software, but not in a home."""
         self._stand_in, self._technical, self._words, self._users, self._known = stand_in, technical, words, users, known
 
     def in_text(self, text: str) -> str:
-        """Every path that begins in a home or a place for data."""
+        """The text with every path replaced that begins in a home or a place for data."""
         text = _STARTS.sub(self._found, text)
         return _ELSEWHERE.sub(self._elsewhere, text) if "/" in text else text
 
     def _elsewhere(self, match: re.Match[str]) -> str:
-        """Words that everybody knows stay: sources of software lie in such places too (/pytorch/aten/src)."""
+        """Redacts a path but for known words, since sources of software lie in such places, too (/pytorch/aten/src)."""
         if match["first"].lower() in _OF_SYSTEMS or _STARTS.match(match.string, match.start()):
             return match[0]
         parts = [part if self._known(part) or is_ours(part) else self.part(part) for part in match[0].split("/")[1:]]
         return "".join(f"/{part}" for part in parts)
 
     def whole(self, path: str) -> str:
-        """A path that is known to lead to somebody's work, wherever it begins: /opt/merger/venv."""
+        """Redacts a path that is known to lead to a private folder, wherever it begins: /opt/merger/venv."""
         found = _STARTS.match(path)
         if found is not None:
             return self._found(found, path[found.end("root") :])
@@ -128,7 +128,7 @@ class Paths:
         return (match["start"] or "") + root + self._parts(rest, all_of_it is None and _SOFTWARE_ROOT.fullmatch(root) is not None)
 
     def _parts(self, rest: str, software: bool = False) -> str:
-        """`software`: below a place where programs are put, what everybody knows may stay."""
+        """`software`: the path is below a place for programs, where known words may stay."""
         mapped: list[str] = []
         parts = _PART.findall(rest)
         person = False
@@ -148,7 +148,7 @@ class Paths:
         return "".join(mapped)
 
     def part(self, name: str) -> str:
-        """One folder or file of a path, with what is somebody's own replaced."""
+        """One folder or file of a path, with its private words replaced."""
         bare = name.rstrip(".,!?`")
         if bare.casefold() in self._users and not self.stays(bare):
             return self._stand_in("user", bare) + name[len(bare) :]
@@ -162,7 +162,7 @@ class Paths:
         return self._stand_in("folder", bare) + name[len(bare) :]
 
     def stays(self, name: str) -> bool:
-        """Whether every word of it is a technical one; numbers and versions are."""
+        """Whether every word of the name is technical; numbers and versions count as technical."""
         lowered = name.lower()
         if lowered in self._words or _TOOL.fullmatch(lowered):
             return True
@@ -171,5 +171,5 @@ class Paths:
 
 
 def _looks_private(lowered: str, words: list[str]) -> bool:
-    """A long number is somebody's (a job, a student); a short one is a version."""
+    """Whether the name is a long number without a dot, which identifies (a job, a student); a short number is a version."""
     return not words and len(re.sub(r"\D", "", lowered)) >= 6 and "." not in lowered

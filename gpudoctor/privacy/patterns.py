@@ -1,4 +1,4 @@
-"""How what must not leave looks in a text: secrets, addresses, numbers of devices. Each pattern takes linear time on any text."""
+"""Patterns of what must not leave the machine: secrets, addresses, numbers of devices. Each takes linear time on any text."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ SERVER = re.compile(
 """A name of a server by its last part; files and modules of programs do not end so."""
 DOTTED_NAME = re.compile(r"(?<![\w./\\@:-])(?:[^\W_][\w-]{0,62}\.){1,10}(?:xn--[a-z0-9]{2,40}|[^\W\d_]{2,24})(?![\w(=-])(?!\.\w)")
 WINDOWS_NAME = re.compile(r"(?<![\w-])(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12}(?![\w-])")
-"""What Windows calls a computer that nobody has named."""
+"""The name that Windows generates for a computer."""
 CONTAINER_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")

@@ -1,4 +1,4 @@
-"""Places of a line where a name can be nothing else, whatever it is called: `id`, prompts, hosts of log lines, owners of files."""
+"""Places of a line where nothing but a name can stand: `id`, prompts, hosts of log lines, owners of files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_SUFFIXES = frozenset(
 )
 """Public suffixes that end files and members of modules far more often than servers."""
 _ADDRESSED = re.compile(r"(?<!\d)(?:\d{1,3}[.-]){3}\d{1,3}(?!\d)")
-"""A server that is called like its address."""
+"""A server whose name contains its address."""
 _PROGRAMS_ABOUT_USERS = re.compile(
     r"((?:\bsudo: {1,4}|\bfor (?:invalid )?user |\bfor user |\bAccepted \w+ for |\bFailed \w+ for |\bUserId=|\bunix-user:"
     r"|\bsu: \(to |CRON\[\d+\]: \("
@@ -49,7 +49,7 @@ class PlaceNamer(Protocol):
 
 
 class NamePlaces:
-    """`users` and `hosts` are those that are known so far; `technical(word)`: whether it is a word that everybody knows."""
+    """`users` and `hosts`: the names known so far; `technical(word)`: whether it is a technical word."""
 
     def __init__(self, namer: PlaceNamer, users: set[str], hosts: Mapping[str, str], technical: Callable[[str], bool]) -> None:
         self._namer, self._users, self._hosts, self._technical = namer, users, hosts, technical
@@ -114,7 +114,7 @@ class NamePlaces:
         return first if is_ours(first) else name if is_public(name) else self._namer.stand_in("host", self._namer.short(name))
 
     def _dotted(self, match: re.Match[str]) -> str:
-        """A server by its public suffix, where the name below that is a word that nobody knows; modules and files are not servers."""
+        """Finds servers by their public suffix, where the name below it is no known word. Modules and files are not servers."""
         name = match[0]
         if is_public(name) or is_ours(name) or name.rpartition(".")[2].lower() in _NOT_SUFFIXES:
             return name
@@ -134,7 +134,7 @@ class NamePlaces:
         return f"{self._namer.name(user)}@{self._namer.host_of_context(host)}"
 
     def _owner(self, name: str) -> str:
-        """Of a file, or its group: accounts of the system stay, even where a person has the same name."""
+        """Replaces the owner or the group of a file. Accounts of the system stay, even where a person has the same name."""
         if name.lower() in GROUPS or name.isdigit() or name.startswith(("_", "systemd-")) or name.lower() in TECHNICAL:
             return self._namer.group(name)
         return self._namer.user_of_context(name)
@@ -161,7 +161,7 @@ class NamePlaces:
         return group + match[2] + ",".join(self._namer.name(name) for name in match[3].split(","))
 
     def _account(self, match: re.Match[str]) -> str:
-        """A line of /etc/passwd: of a person it keeps its numbers."""
+        """Redacts a line of /etc/passwd; of a person, only the numbers are kept."""
         if int(match[2].split(":")[2]) < _FIRST_OF_PEOPLE or match[1] == "nobody":
             return match[0]
         full = match[3].strip(",")

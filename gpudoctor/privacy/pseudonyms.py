@@ -1,4 +1,4 @@
-"""What stands for whom: user-1, host-2, 192.0.2.3. The table can be kept in a private file, so that reports of one machine agree."""
+"""Pseudonyms and their originals: user-1, host-2, 192.0.2.3. A private file can keep the table, so that a machine's reports agree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 FILE = "pseudonyms.json"
 FORMAT = 1
 MOST = 20_000
-"""Entries of one kind; what comes later shares the last number. Nobody's machine has so many, a hostile recording may."""
+"""The largest number of entries of one kind; later ones share the last number. Only a hostile recording has so many."""
 
 _SHAPES: dict[str, Callable[[int], str]] = {
     "name": lambda n: f"name{n}",
@@ -22,7 +22,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
     "amd-uuid": lambda n: f"{n:016x}",
     "machine-id": lambda n: f"{n:032x}",
 }
-"""Addresses of documents (RFC 5737, RFC 3849, RFC 2544) and a locally administered MAC: nobody has these. Others: kind-number."""
+"""Addresses reserved for documentation and benchmarks (RFC 5737, 3849, 2544), and a locally administered MAC. Others: kind-number."""
 _OURS = re.compile(
     r"name\d+|(?:user|host|domain|share|folder|file|project|serial|label|sid)-\d+|192\.0\.2\.\d+|198\.1[89]\.\d+\.\d+|2001:db8::[0-9a-f]+"
     r"|02([:-])(?:00\1)+[0-9a-f]{2}\1[0-9a-f]{2}|00000000-0000-4000-8000-[0-9a-f]{12}|0{8}[0-9a-f]{8}|0{24}[0-9a-f]{8}|<[a-z-]+>|user\d*|host",
@@ -31,18 +31,18 @@ _OURS = re.compile(
 
 
 def is_ours(text: str) -> bool:
-    """Whether it is a pseudonym, or as generic as one: replacing it again would hide nothing and tell two reports apart."""
+    """Whether the text is a pseudonym, or as generic as one. Replacing it again would hide nothing, and make equal reports differ."""
     return _OURS.fullmatch(text) is not None
 
 
 class Pseudonyms:
-    """Numbers by kind and original; the same original gets the same pseudonym for as long as this lives."""
+    """Pseudonyms by kind and original. The same original always gets the same pseudonym from one table."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
 
     def of(self, kind: str, original: str) -> str:
-        """`original` is compared without its case: names, addresses and numbers are written in both."""
+        """The pseudonym of `original`, which is compared without its case: names, addresses and numbers are written in either."""
         if is_ours(original):
             return original
         shape = _SHAPES.get(kind)
@@ -64,7 +64,7 @@ class Pseudonyms:
     # the private file
 
     def load(self, path: Path) -> None:
-        """What was kept by earlier reports; a file that is missing or is not ours is no table."""
+        """Loads the table of earlier reports. A file that is missing or has another format is ignored."""
         try:
             content: Any = json.loads(path.read_bytes())
             kept = content["numbers"] if content["format"] == FORMAT else {}
@@ -75,7 +75,7 @@ class Pseudonyms:
             return
 
     def save(self, path: Path) -> str:
-        """'' or why it could not be kept. Readable for its owner alone."""
+        """Saves the table in a file that only its owner can read. Returns '' or the reason for which it could not be saved."""
         from gpudoctor.system.state_folder import write_private
 
         numbers = {kind: list(known) for kind, known in self._numbers.items()}

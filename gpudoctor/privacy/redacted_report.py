@@ -1,4 +1,4 @@
-"""A whole report through the redactor, text by text: what the recording did not show, and what was measured."""
+"""Redacts a whole report, text by text: also what the recording does not hold, and measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OURS = frozenset({"id", "key", "severity", "layer", "stacks", "stack", "status"
 
 
 def redact_report(report: Report, hide: Redactor) -> Report:
-    """The same report; findings keep their ids and keys."""
+    """The redacted report. Findings keep their ids and keys."""
     return replace(_redacted(report, hide), traces=())
 
 

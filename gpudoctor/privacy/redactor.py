@@ -1,9 +1,9 @@
-"""Taking people out of text while leaving the machine in it. `capture` and `report` share this.
+"""Removes people from text, and keeps what describes the machine. `capture` and `report` share this.
 
 Only values are changed, only whole words, and the same name gets the same pseudonym everywhere. Names come from the system
-(system_names.py), and besides from places where they can be nothing else: homes, `id`, `user@host`, the host of a log line. A user or
-host that is called like a technical word (cuda, root, test) is replaced in such places alone. What was redacted can be redacted again:
-nothing changes any more.
+(system_names.py), and from places where nothing but a name can stand: homes, `id`, `user@host`, the host of a log line. A user or
+host whose name is a technical word (cuda, root, test) is replaced in such places only. Redacting a redacted text again
+changes nothing.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _MESSAGES = frozenset(
     """message messages error errors why reason note notes log logs line lines text detail details explanation evidence title stderr stdout
     output traceback trace warning warnings said stopped problem cmdline command_line environment env processes process_name""".split()
 )
-"""Fields that hold what some program said, whatever it was."""
+"""Fields that hold messages of any program."""
 _PATH_KEY = re.compile(r"[/\\@]")
 
 
 class Redactor:
-    """Replaces; inactive it is the identity (a raw capture). `counts` says how often something of a kind was replaced."""
+    """Redacts texts; inactive, it returns them unchanged (a raw capture). `counts`: the number of replacements of each kind."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Redactor:
     ) -> None:
         """`protected`: words that no name may destroy (of the catalogue, names of installed packages), in lower case.
 
-        `deadline`: of what somebody sent. Lines that were not read by then go as a whole, and are counted as 'unread'.
+        `deadline`: the time limit for a foreign text. Lines that were not read by then are removed as a whole, and counted as 'unread'.
         """
         self.active = active
         self._deadline = deadline
@@ -80,7 +80,7 @@ class Redactor:
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
         self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}
-        """Lines with their outcome and what was counted in them."""
+        """Redacted lines by their original, with the counts of their replacements."""
         self._generation = 0
         self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         for user in names.users:
@@ -98,17 +98,17 @@ class Redactor:
     # what is asked
 
     def name(self, owner: str) -> str:
-        """The owner of a file, or a user in a list of them."""
+        """Redacts the owner of a file, or a user in a list of users."""
         if self.active and owner.casefold() in self._users:
             return self.stand_in("user", owner)
         return owner
 
     def group(self, group: str) -> str:
-        """A group: that of a person is replaced, one of the system never, even where a person has the same name."""
+        """Redacts a group: that of a person is replaced, one of the system never, even where a person has the same name."""
         return group if group.lower() in GROUPS else self.name(group)
 
     def path(self, path: str) -> str:
-        """A path, or one word of a command: names and numbers go, the rest of it is what is asked for."""
+        """Redacts a path or one word of a command: names and numbers are replaced; the rest stays, since a replay looks it up."""
         if not self.active or not path:
             return path
         path = clean(path)
@@ -141,17 +141,17 @@ class Redactor:
         return "".join([*kept, plain(text[end:])])
 
     def free(self, text: str) -> str:
-        """A text of no known type: a log, an error message, the value of a variable."""
+        """Redacts a text of no known type: a log, an error message, the value of a variable."""
         return self.text(text, free=True)
 
     def _tag(self, tag: str) -> str:
-        """What stands between < and >: its words stay where they are known."""
+        """Redacts the text between < and >; known words stay."""
         return "".join(
             part if re.fullmatch(r"[\w:.-]*", part) and self._unknown.stays(part) else self._free(part) for part in re.split(r"(\W+)", tag)
         )
 
     def value(self, value: Any, free: bool = False) -> Any:
-        """Every text in lists and tables; keys too where they are paths, or names of somebody."""
+        """Redacts every text in lists and tables, and those keys that are paths or a person's name."""
         if isinstance(value, str):
             return self.text(value, free)
         if isinstance(value, (list, tuple)):
@@ -161,21 +161,21 @@ class Redactor:
         return value
 
     def key(self, key: Any) -> Any:
-        """A key of a table: its words stay, unless it is a path, an address or the name of somebody."""
+        """Redacts a key of a table: its words stay, unless it is a path, an address or a person's name."""
         if not isinstance(key, str) or not self.active:
             return key
         return self.path(key) if _PATH_KEY.search(key) else self._words.replaced(key, self.stand_in)
 
     def field(self, key: str, value: Any, free: bool = False) -> Any:
-        """A value whose name says more of it than it does itself. Below the name of a message every text is of no known type."""
+        """Redacts a value by the name of its key. Every text below a key for messages is of no known type."""
         lowered = key.lower()
-        if lowered in ("distributions", "packages") and isinstance(value, Mapping):  # packages may be called serial, token or secret
+        if lowered in ("distributions", "packages") and isinstance(value, Mapping):  # packages may have the names serial, token or secret
             return {name: item if isinstance(item, str) and item[:1].isdigit() else self.value(item) for name, item in value.items()}
         free = free or lowered in _MESSAGES
         return self.keyed(key, value, self.free if free else None) if self.active and isinstance(value, str) else self.value(value, free)
 
     def keyed(self, key: str, value: str, in_text: Callable[[str], str] | None = None) -> str:
-        """The text behind a key, a tag or a variable; `in_text` is for what its key says nothing of (default: as any text)."""
+        """Redacts the value of a key, a tag or a variable. `in_text` redacts values whose key has no meaning here (default: any text)."""
         bare = value.strip()
         if not self.active or bare.lower() in patterns.NOTHING or is_ours(bare):
             return value
@@ -192,7 +192,7 @@ class Redactor:
             return value.replace(bare, self.host_of_context(bare))
         if key.upper() in WORD_VARIABLES and re.fullmatch(r"[\w. +-]+", bare) and not self._paths.stays(bare):
             return value.replace(bare, self.stand_in("project", bare))
-        if patterns.IP_ALONE.fullmatch(value):  # of a known field that is not called so it is a version
+        if patterns.IP_ALONE.fullmatch(value):  # in a field of known type that is not one for addresses, four numbers are a version
             unknown = in_text is not None and not patterns.VERSION_KEY.search(key)
             return value.replace(bare, self.address(bare)) if patterns.IP_KEY.search(key) or unknown else value
         return (in_text or self.text)(value)
@@ -200,7 +200,7 @@ class Redactor:
     # names
 
     def learn(self, kind: str, original: str) -> None:
-        """From now on `original` is replaced wherever it stands as a whole word; in its own places alone where it is a technical word."""
+        """Adds a name, which is then replaced wherever it is a whole word; a technical word only where nothing but a name can stand."""
         original = clean(original).strip().strip(".")
         lowered = original.casefold()
         if not original or is_ours(original) or lowered in ("localhost", "nobody", "root", "localhost.localdomain"):
@@ -238,7 +238,7 @@ class Redactor:
         return word in TECHNICAL
 
     def _is_distinct(self, name: str) -> bool:
-        """Whether it can be told from technical words wherever it stands: one of its words at least is none."""
+        """Whether the name can be distinguished from technical words: at least one of its words is not technical."""
         lowered = name.casefold()
         if len(name) < 3 or lowered in self._protected or lowered in TECHNICAL:
             return False
@@ -256,7 +256,7 @@ class Redactor:
         return self._by_lines(text, True)
 
     def _by_lines(self, text: str, free: bool) -> str:
-        """Line by line, once more where a line taught a name that others may have."""
+        """Redacts line by line, and once more where a line added a name that other lines may have."""
         text = self._secrets.blocks(clean(text))
         for _ in range(_ROUNDS):
             generation, before = self._generation, text
@@ -285,7 +285,7 @@ class Redactor:
         return found
 
     def _read(self, line: str, free: bool) -> str:
-        """As it is written, and as it is read once percent signs and escapes are undone: whatever says more."""
+        """Redacts a line. Where its decoded form (percent signs, escapes) has something to redact, returns that form, redacted."""
         plain = decoded(line)
         if plain != line:
             changed = self._settled(plain, free)
@@ -317,7 +317,7 @@ class Redactor:
         return self._unknown.replaced(line, lambda word: self.stand_in("name", word)) if free else line
 
     def _people(self, text: str) -> str:
-        """Paths, then names wherever they stand."""
+        """Replaces paths, then names."""
         if self._literal_paths and self._path_pattern is not None:
             text = self._path_pattern.sub(lambda m: self._count("folder", self._literal_paths[m[0]]), text)
         if "/" in text or "\\" in text or "~" in text:
@@ -345,7 +345,7 @@ class Redactor:
         return self.stand_in("serial", number)
 
     def _learn_serial(self, number: str) -> None:
-        """Elsewhere it stands without its name."""
+        """Adds a serial number to the known names, since other lines hold it without its label."""
         if len(number) >= 6 and re.search(r"\d", number) and self._words.get(number) is None:
             self._words.add(number, "serial", number)
             self._generation += 1
@@ -375,7 +375,7 @@ class Redactor:
         return self.stand_in("user", user)
 
     def stand_in(self, kind: str, original: str, counted: str = "") -> str:
-        """The pseudonym, counted as `counted` or its kind. A folder that is called like a known project or share is that."""
+        """The pseudonym, counted as `counted` or its kind. A folder with the name of a known project or share gets that pseudonym."""
         if kind in _PLACES:
             known = self._words.get(original)
             kind = known[0] if known and known[0] in _PLACES else kind

@@ -1,4 +1,4 @@
-"""Secrets: by how those of known services begin (data, from gitleaks), by the field that they stand in, by the header of a key."""
+"""Finds secrets by the prefixes of known services (data, from gitleaks), by the name of their field, and by the header of a key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY_BLOCKS = re.compile(
     r"|Argon2-\w{1,20}):[^\n]*|" + _LINES_OF_A_KEY + r")*",
     re.DOTALL,
 )
-"""Up to their end; of one that was cut off what looks like a key, and nothing of what follows."""
+"""Key blocks up to their end; of a block that was cut off, only the lines that look like a key."""
 _PUBLIC_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w{1,20}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/=]{20,}(?: [^\s\"',]+)?"
 )
@@ -72,7 +72,7 @@ _TECHNICAL_FIELD = re.compile(
 
 
 class Secrets:
-    """`hidden()` counts one and gives what stands there from now on."""
+    """`hidden()` counts one secret and returns its replacement."""
 
     def __init__(self, hidden: Callable[[], str]) -> None:
         self._hidden = hidden
@@ -112,7 +112,7 @@ class Secrets:
         return token
 
     def _fields(self, line: str) -> str:
-        """name = value, where the name is one of a secret."""
+        """Replaces the value of `name = value` where the name is that of a secret."""
         kept: list[str] = []
         end = 0
         for key in _KEY.finditer(line):
@@ -132,7 +132,7 @@ class Secrets:
         return match[1] + self._hide(match[2])
 
     def _hide(self, value: str) -> str:
-        """The secret without its quotes; what is none (a setting, a path, a pseudonym) as it is."""
+        """Replaces the value between its quotes, unless it is no secret: a setting, a path, a pseudonym."""
         bare = value.strip("\"'\\,;")
         if bare.lower() in NOTHING or is_ours(bare) or bare.startswith("<secret>") or _SETTING.fullmatch(bare) or _PATHLIKE.fullmatch(bare):
             return value
@@ -152,7 +152,7 @@ def is_name(key: str) -> bool:
 
 
 def looks_made(rest: str) -> bool:
-    """Whether what follows the beginning is long and mixed, as no word is."""
+    """Whether the rest after the prefix is long and mixes kinds of letters, as no word does."""
     body = re.match(r"[A-Za-z0-9_.~+=/$:-]*", rest)
     text = body[0] if body else ""
     return len(text) >= 10 and (re.search(r"\d", text) is not None or (len(text) >= 20 and text.lower() != text != text.upper()))

@@ -1,4 +1,4 @@
-"""Texts with a structure of their own: what stands in values is changed, keys, tags, numbers and layout are not."""
+"""Redacts JSON and XML: values are changed; keys, tags, numbers and layout are not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_xml(text: str) -> bool:
 
 
 def in_json(text: str, of_key: Callable[[str], str], of_value: Callable[[str, str], str]) -> str:
-    """String by string. `of_value(key, text)` gets the key that stood last; versions that begin with a digit are not asked about."""
+    """Redacts JSON string by string. `of_value(key, text)` gets the last key; versions that begin with a digit are not passed to it."""
     kept: list[str] = []
     key, end = "", 0
     for match in _LITERAL.finditer(text):
@@ -46,7 +46,7 @@ def in_json(text: str, of_key: Callable[[str], str], of_value: Callable[[str, st
 
 
 def in_xml(text: str, of_value: Callable[[str, str], str], of_tag: Callable[[str], str]) -> str:
-    """What stands between tags; `of_value(tag, text)` gets the tag before it, `of_tag` what stands between < and >."""
+    """Redacts XML. `of_value(tag, text)` gets the text between tags and the tag before it, `of_tag` the text between < and >."""
     kept: list[str] = []
     key, end = "", 0
     for match in _TAG.finditer(text):

@@ -1,4 +1,4 @@
-"""The words that probes look for and checks speak of: no name of a person or host may destroy one of them in a redacted report."""
+"""The words that probes and checks use: no name of a person or host may replace one of them in a redacted report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.targ
 
 
 def technical_words(knowledge: Catalogue | None = None, facts: Facts | None = None) -> frozenset[str]:
-    """Of our own probes, tables and checks, and the names of what is installed; in lower case."""
+    """The words of our probes, tables and checks, and the names of installed packages, in lower case."""
     words = set(_of_the_probes())
     if knowledge is not None:
         words |= _of_the_checks(knowledge)
@@ -32,7 +32,7 @@ _OF_OTHERS = "other-programs.toml"
 
 @cache
 def _of_the_probes() -> frozenset[str]:
-    """The sources of our own probes and our tables name everything that they look for."""
+    """The words in the source code of our probes and in our tables, which name everything that a probe looks for."""
     texts = [
         file.read_text(encoding="utf-8")
         for package in _PACKAGES
@@ -59,7 +59,7 @@ def _of_the_checks(knowledge: Catalogue) -> frozenset[str]:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    """Compound words whole and in parts: compute-runtime, compute, runtime."""
+    """Compound words as a whole and in parts: compute-runtime, compute, runtime."""
     found: set[str] = set()
     for text in texts:
         for word in _WORD.findall(text.lower()):

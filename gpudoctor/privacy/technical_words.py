@@ -1,4 +1,4 @@
-"""Words of machines and software that people and hosts are called too: such names are replaced in their own places alone."""
+"""Technical words that are also names of people and hosts: such a name is replaced only in places where nothing but a name can stand."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ GROUPS = frozenset(
     messagebus
     """.split()
 )
-"""Groups that a system makes: who belongs to them decides what may be opened."""
+"""Groups that a system creates, which stay since membership decides which devices a user may open."""

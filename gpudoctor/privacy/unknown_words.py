@@ -1,5 +1,5 @@
-"""Words that nobody has to know: in a text whose fields have no known type, what is not a word of machines, software or plain English
-goes. The vocabulary is data (gpudoctor/data/vocabulary.txt, made by docs/vocabulary)."""
+"""Unknown words: in a text whose fields have no known type, a word that is not one of machines, of software or of plain English
+is replaced. The vocabulary is data (gpudoctor/data/vocabulary.txt, made by docs/vocabulary)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def vocabulary() -> frozenset[str]:
 
 
 class UnknownWords:
-    """`protected`: further words that stay, of the catalogue and of what is installed. `named(word)`: whether it is a known name."""
+    """`protected`: further words to keep, of the catalogue and of installed packages. `named(word)`: whether it is a known name."""
 
     def __init__(self, protected: Collection[str]) -> None:
         self._words: frozenset[str] | None = None
@@ -90,7 +90,7 @@ class UnknownWords:
         )
 
     def replaced(self, text: str, stand_in: Callable[[str], str]) -> str:
-        """`stand_in(word)` gives what stands there from now on; paths and names of libraries are left to others."""
+        """Replaces each unknown word by `stand_in(word)`. Paths and names of libraries are left to other modules."""
         text = _GROUPS.sub(lambda m: m[0] if self._plain_groups(m[0]) else stand_in(m[0]), text)
         if all(map(self._stays, _RUN.findall(text))):
             return text
@@ -121,7 +121,7 @@ class UnknownWords:
 
 
 def is_random(run: str) -> bool:
-    """Whether letters and digits change too often for a word or a model number: what made it was no person."""
+    """Whether letters and digits alternate too often for a word or a model number: the word was generated."""
     length = len(run)
     if length < 8 or run.isdigit() or not run.isascii():
         return False

@@ -1,4 +1,4 @@
-"""Text as a reader sees it, before anybody looks for names in it: no terminal sequences, no invisible characters, one form of letters."""
+"""Text as a reader sees it, in which names are then searched: no terminal sequences, no invisible characters, one form of letters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-7][0-9A-Fa-f])|([\"']))")
 
 
 def clean(text: str) -> str:
-    """Without terminal sequences, control and invisible characters; letters composed; wide and mathematical ones as plain ones.
+    """The text without terminal sequences, control and invisible characters; letters composed, wide and mathematical ones as plain ones.
 
     Line ends, tabs and the zero bytes that separate fields stay.
     """
@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 
 def _other(letter: str) -> str:
-    """What a letter is read as: '' for what nobody sees."""
+    """The plain form of a letter; '' for an invisible one."""
     if letter < "\x7f":
         return "" if letter < " " and letter not in "\0\t\n\f\r\x1b" else letter
     kind = unicodedata.category(letter)
@@ -49,7 +49,7 @@ def _other(letter: str) -> str:
 
 
 def decoded(line: str) -> str:
-    """What percent signs, JSON escapes and HTML entities stand for; the line itself where it has none, or they stand for line ends."""
+    """The line with percent signs, JSON escapes and HTML entities decoded; unchanged where it has none, or they decode to line ends."""
     if not _WRITTEN_OTHERWISE.search(line):
         return line
     plain = _ESCAPE.sub(lambda m: m[3] or chr(int(m[1] or m[2], 16)), line)
@@ -61,7 +61,7 @@ def decoded(line: str) -> str:
 
 
 def folded(word: str) -> str:
-    """Two spellings of one name are equal: case, accents, Unicode forms."""
+    """A key by which spellings of a name are equal that differ in case, accents or Unicode form."""
     if word.isascii():
         return word.lower()
     return "".join(letter for letter in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(letter))

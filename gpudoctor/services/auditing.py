@@ -41,7 +41,7 @@ class BackendUnknown(Exception):
 
 
 class AuditRequest(Struct, frozen=True, kw_only=True):
-    """What `audit` was asked. Without `files`, the packages of the target environment are audited."""
+    """The options of `audit`. Without `files`, the packages of the target environment are audited."""
 
     files: Sequence[str] = ()
     backend: str | None = None
@@ -67,7 +67,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
         except BackendUnknown:
             if request.capture:
                 raise
-            facts = _facts(request, progress, quick=False)  # Windows, WSL and macOS tell their devices by commands only
+            facts = _facts(request, progress, quick=False)  # Windows, WSL and macOS list their devices by commands only
             backend = choose(facts)
     if not request.files:
         assert facts is not None
@@ -109,22 +109,22 @@ def _read(path: str, root: str, found: dict[str, Manifest], *, as_requirements: 
         if "://" in name:
             manifest.notes.append(f"{where}: {name[:100]} is an address, not read")
             continue
-        there = os.path.join(os.path.dirname(path), name)
-        if os.path.isabs(name) or inside(there, root) is None:
+        path_of_include = os.path.join(os.path.dirname(path), name)
+        if os.path.isabs(name) or inside(path_of_include, root) is None:
             manifest.notes.append(f"{where}: {name[:100]} leads out of {root}, not read")
-        elif not os.path.lexists(there):
+        elif not os.path.lexists(path_of_include):
             beside = "the Dockerfile" if manifest.kind == "Dockerfile" else "this file"
             manifest.notes.append(f"{where}: {name[:100]} is not beside {beside}, not read")
         else:
-            _read(os.path.normpath(there), root, found, as_requirements=True)
+            _read(os.path.normpath(path_of_include), root, found, as_requirements=True)
 
 
 def _facts(request: AuditRequest, progress: Callable[[str], None] | None, *, quick: bool) -> Facts:
     check = checking.CheckRequest(capture=request.capture, python=request.python, quick=quick)
     with limited_memory() if request.capture else contextlib.nullcontext():
-        told = read_report(request.capture) if request.capture else None
-        if told is not None:
-            return checking.gather_report(told).gathered.facts
+        document = read_report(request.capture) if request.capture else None
+        if document is not None:
+            return checking.gather_report(document).gathered.facts
         return checking.gather_machine(checking.open_for(check), "audit", progress, live=False).gathered.facts
 
 
@@ -226,14 +226,14 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: AuditTarget, ma
             continue
         if old is not None and place is not None and old.id in ("other-index", "too-old") and old.use and row.id == "conflict":
             right = next((use.partition("+")[0] for use in row.use if use.startswith(f"{row.package}==")), "")
-            if not right:  # what another package needs beside this release still holds where only its index changes
+            if not right:  # a demand of another package still holds where only the index changes
                 merged += [row] if old.id == "other-index" and row.verdict == "warning" else []
                 continue
             manifest = next(manifest for manifest in manifests if manifest.file == row.file)
             asked_for = next(wanted for wanted in manifest.wanted if (wanted.name, wanted.line) == (row.package, row.line))
             corrected = replace(asked_for, specifier=right.removeprefix(row.package))
             if judge(corrected, manifest, target, ()).id == "too-old":
-                continue  # it belongs to the torch of the file, which is too old as well
+                continue  # its release belongs to the torch of the file, which is too old as well
             use = tuple(from_index(corrected, manifest, target.backend)) if _has_index(old) else (right,)
             merged[place] = replace(old, says=f"{old.says}; also: {row.says}", use=use, sources=(*old.sources, *row.sources))
             continue
@@ -286,20 +286,20 @@ def _resolved(
 
 
 def _whole(files: Sequence[str], kept: list[Judged], changed: Sequence[int], result: list[str], answer: tuple[int | None, str]) -> None:
-    """The answer of pip for files with all proposals applied. Proposals for packages that exclude each other are marked as uncertain."""
-    status, said = answer
+    """Adds pip's result for files with all proposals applied. Proposals for packages that exclude each other are marked as uncertain."""
+    status, output = answer
     title = " and ".join(files)
     if status == 0:
         result.append(f"{title} with these lines resolves as a whole")
         return
-    names, why = clash(said), reason(said)
+    names, why = clash(output), reason(output)
     result.append(f"{title} with these lines does not resolve as a whole: {why}" if why else f"{title} was not resolved as a whole")
     why = f"{' and '.join(names)} exclude each other in {title}" if names else f"{title} does not resolve as a whole with it"
-    for at in changed:
-        lines = kept[at].use
+    for index in changed:
+        lines = kept[index].use
         proposed = {_project(text) for text in asked(lines).requirements}
-        if reason(said) and (not names or proposed & set(names)):
-            kept[at] = replace(kept[at], use=(f"# not certain: {why}", *lines))
+        if reason(output) and (not names or proposed & set(names)):
+            kept[index] = replace(kept[index], use=(f"# not certain: {why}", *lines))
 
 
 def _project(requirement: str) -> str:

@@ -41,7 +41,7 @@ class LintRequest(Struct, frozen=True, kw_only=True):
 
 
 class ReviewRequest(Struct, frozen=True, kw_only=True):
-    """As of which day (YYYY-MM-DD) a check is due to be read again."""
+    """The day (YYYY-MM-DD) for which overdue checks are listed."""
 
     today: str
     checks: Sequence[str] = ()
@@ -228,13 +228,13 @@ def _wrong_steps(recipe: Recipe, book: RecipeBook) -> Iterator[str]:
 
 def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tuple[str, list[str]]:
     """The id of the recipe that the facts choose, and the titles of its steps that are not done ('cannot: …' for impossible ones)."""
-    said = {"name": name, "purpose": "training", "env": "/home/user/env", "user": "user"}
-    asked = {f"setup.{key}": Known(value) for key, value in said.items()}
+    defaults = {"name": name, "purpose": "training", "env": "/home/user/env", "user": "user"}
+    requested = {f"setup.{key}": Known(value) for key, value in defaults.items()}
     absent = {key: Absent() for key in ("setup.torch", "setup.python_version", "setup.folder")}
     written = dict(example_facts(given).items())
-    gathered = Gathered(Facts({**asked, **absent, **written}))
+    gathered = Gathered(Facts({**requested, **absent, **written}))
     derive(gathered)
-    for key, fact in written.items():  # what the example says outweighs what follows from the rest
+    for key, fact in written.items():  # the example's own facts outweigh derived ones
         gathered.facts.set(key, fact)
     env = str(gathered.facts.value("setup.env"))
     request = SetupRequest(name=name, env=env, folder=gathered.facts.value("setup.folder"))

@@ -1,4 +1,4 @@
-"""Facts of this machine beside those of a container on it: the commonest fault of a container is that it lacks what the machine has."""
+"""Facts of this machine next to those of a container on it: most often, a container lacks something that the machine has."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ KEPT = {
     "kernel.release": "outside.kernel",
     "nvidia.kernel_module.version": "outside.nvidia_driver",
 }
-"""By the name of a fact of this machine, its name among the facts of a container."""
+"""Names of facts of this machine, with their names among the facts of a container."""
 
 
 _TEXTS = ("outside.kernel", "outside.nvidia_driver")
 _MAPS = ("outside.node_groups",)
 
 
-def recorded(said: object) -> dict[str, Fact]:
+def recorded(content: object) -> dict[str, Fact]:
     """The facts of outside() from a recording (the content of beside.json). Values of another type are left out."""
-    table = said if isinstance(said, dict) else {}
+    table = content if isinstance(content, dict) else {}
     found: dict[str, Fact] = {}
     for name in KEPT.values():
         value = table.get(name)
@@ -34,8 +34,8 @@ def recorded(said: object) -> dict[str, Fact]:
         elif name in _MAPS:
             fits = isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
         else:
-            kind = dict if name == "outside.gpus" else str
-            fits = isinstance(value, list) and all(isinstance(each, kind) for each in value)
+            item_type = dict if name == "outside.gpus" else str
+            fits = isinstance(value, list) and all(isinstance(each, item_type) for each in value)
         if fits:
             found[name] = Known(value, "beside.json")
     return found

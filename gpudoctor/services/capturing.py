@@ -129,7 +129,7 @@ def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -
 
 
 LEAST_SECONDS, SECONDS_A_MEGABYTE = 4.0, 3.0
-"""The limit, in CPU seconds, for searching a foreign recording for names: three times what an ordinary log takes."""
+"""The limit, in CPU seconds, for searching a foreign recording for names: three times the time for an ordinary log."""
 
 
 def redactor_here(facts: Facts, knowledge: Catalogue | None = None, entries: Mapping[str, bytes] | None = None) -> Redactor:
@@ -168,16 +168,16 @@ def python_environment(facts: Facts) -> dict[str, Any] | None:
     executable = facts.value("python.executable")
     if not executable:
         return None
-    said: dict[str, Any] = {"executable": executable}
+    environment: dict[str, Any] = {"executable": executable}
     for key in ("version", "prefix", "kind", "why", "error", "externally_managed"):
         value = facts.value(f"python.{key}")
         if value is not None:
-            said[key] = value
-    said["distributions"] = _plain(facts.value("python.distributions", {}))
+            environment[key] = value
+    environment["distributions"] = _plain(facts.value("python.distributions", {}))
     frameworks = facts.value("python.frameworks")
     if frameworks is not None:
-        said["frameworks"] = _plain(frameworks)
-    return said
+        environment["frameworks"] = _plain(frameworks)
+    return environment
 
 
 def _plain(value: Any) -> Any:

@@ -54,7 +54,7 @@ BAD_INPUT = (CaptureError, DataError, DoorError, RequestError)
 
 
 class CheckRequest(Struct, frozen=True, kw_only=True):
-    """What `check` was asked. `budget` is in seconds; None is 30, or 3 with `quick`."""
+    """The options of `check`. `budget` is in seconds; None is 30, or 3 with `quick`."""
 
     capture: str | None = None
     door: Wanted | None = None
@@ -100,7 +100,7 @@ def speaking_by_messages(text: SearchedText) -> list[Entry]:
 
 
 def open_for(request: CheckRequest) -> Host:
-    """What to look at; system.doors.opening.close_door ends it. Raises system.host.CaptureError for a recording that cannot be read, and
+    """The host to examine; system.doors.opening.close_door ends it. Raises system.host.CaptureError for an unreadable recording, and
     system.host.DoorError for what cannot be reached."""
     budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
     if request.door is not None:
@@ -111,14 +111,14 @@ def open_for(request: CheckRequest) -> Host:
 
 
 def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
-    """Examines a machine and returns the report. Raises BAD_INPUT."""
+    """Examines a machine and returns the report. Raises the errors of BAD_INPUT."""
     began = time.monotonic()
-    told = _report_in(request.capture) if request.capture else None
-    host = None if told is not None or request.door is not None else open_for(request)
+    document = _report_in(request.capture) if request.capture else None
+    host = None if document is not None or request.door is not None else open_for(request)
     knowledge = _asked_by_name(request)
     demands = _demands(request.expect) if request.expect else ()
-    if told is not None:
-        looked = gather_report(told)
+    if document is not None:
+        looked = gather_report(document)
     elif request.door is not None:
         looked = gather_behind(request, progress)
     else:
@@ -243,9 +243,9 @@ def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) 
     from gpudoctor.diagnosis.messages import hits_in  # late: most machines have no failed tool
     from gpudoctor.rules.signatures import SearchedText
 
-    text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
-    told = catalogue(wanted=[entry for entry in speaking_by_messages(text) if entry["head"]["id"] not in there])
-    knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
+    text, present = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
+    added = catalogue(wanted=[entry for entry in speaking_by_messages(text) if entry["head"]["id"] not in present])
+    knowledge = replace(knowledge, checks=(*knowledge.checks, *added.checks))
     return knowledge, hits_in(text, knowledge.checks)
 
 
@@ -326,11 +326,13 @@ def judge(
     unmet, undetermined, weighed = _of_the_policy(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")
-    # The interpreter that a pasted text names is somebody else's.
+    # The interpreter that a pasted text names belongs to another machine.
     python = pip_commands.examined(facts) if origin != "text" else None
     platform = str(facts.value("platform.kind") or "")
-    told = [_for_this_system(finding, manager, platform, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
-    findings = in_reading_order(told + unmet, wanted)
+    adapted = [
+        _for_this_system(finding, manager, platform, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)
+    ]
+    findings = in_reading_order(adapted + unmet, wanted)
     return Judged(findings=findings, traces=[*traces, *weighed], undetermined=undetermined, used=used)
 
 

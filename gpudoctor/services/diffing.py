@@ -82,7 +82,7 @@ def diff(request: DiffRequest, progress: Progress | None = None, looked: Callabl
     services.checking.BAD_INPUT.
     """
     check = checking.CheckRequest(python=request.python, budget=request.budget, checks=request.checks, ignore=request.ignore)
-    with limited_memory():  # for files only: on this machine the limit would reach the frameworks that are imported for a look
+    with limited_memory():  # for files only: on this machine the limit would also hold for the frameworks that probes import
         before = _load(request.before, check, progress) if request.before is not None else None
         after = _load(request.after, check, progress) if request.after is not None else None
     if after is None:
@@ -187,7 +187,7 @@ def _in_archive(path: str) -> ReportDocument | None:
         with zipfile.ZipFile(path) as archive:
             if IN_ARCHIVE not in archive.namelist():
                 return None
-            with archive.open(IN_ARCHIVE) as file:  # counted while it is read: the size that an archive states may be a lie
+            with archive.open(IN_ARCHIVE) as file:  # limited while reading, since the size that an archive states may be false
                 content = file.read(LARGEST + 1)
     except DAMAGE as error:
         raise checking.RequestError(f"{path}: the archive is damaged: {reason(error)}") from error
@@ -205,7 +205,7 @@ def _of_today(document: ReportDocument, catalogue: Catalogue) -> ReportDocument:
     try:
         gathered = facts_of(document["facts"], unknown)
         report = checking.diagnosed_report(checking.GatheredMachine(gathered, "capture"), catalogue, request)
-    except (TypeError, ValueError, KeyError, AttributeError):  # facts of odd shapes, which no probe gives
+    except (TypeError, ValueError, KeyError, AttributeError):  # facts of unexpected types, which no probe gives
         return document
     return _own({**json_report.document(report), "created": document["created"], "tool": document["tool"]})
 

@@ -58,7 +58,9 @@ def cover(request: ValidateRequest, progress: Progress | None = None) -> list[Co
 
 
 def changes(now: Sequence[Coverage], other: Any) -> list[tuple[OperatorChange, ...] | None]:
-    """For each coverage: against the one of the same device in an earlier `--operators --format json`; None where there is none."""
+    """For each coverage, its differences from an earlier one of the same device (`--operators --format json`); None without one.
+
+    Raises services.checking.RequestError where `other` holds no coverage."""
     listed = other.get("operators") if isinstance(other, Mapping) else None
     before = [one for table in (listed if isinstance(listed, list) else ()) if (one := operators.coverage_from_json(table)) is not None]
     if not before:
@@ -132,7 +134,7 @@ def _networks(target: MeasurementTarget, request: ValidateRequest) -> list[Job]:
 
 
 def _once_each(target: MeasurementTarget, request: ValidateRequest, fits: Callable[[Job], bool] = lambda job: True) -> list[Job]:
-    """What was named, each with one batch; else the first network, and where a framework has none, its first measurement."""
+    """The jobs that were named, each with one batch; else the first network, or a framework's first measurement where it has none."""
     jobs = [job for job in own_model.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if fits(job)]
     unlike = {(job.workload.id, job.task, job.dtype): job for job in reversed(jobs)}
     kept = [job for job in jobs if unlike[job.workload.id, job.task, job.dtype] is job]
@@ -140,7 +142,7 @@ def _once_each(target: MeasurementTarget, request: ValidateRequest, fits: Callab
 
 
 def _capacity(facts: Facts, target: MeasurementTarget) -> int | None:
-    """The bytes of the device's memory; None where they are unknown."""
+    """The size of the device's memory in bytes; None where it is unknown."""
     if target.on_processor:
         value = facts.value("memory.total_bytes")
         return value if isinstance(value, int) else None

@@ -47,7 +47,7 @@ class ExplainRequest(Struct, frozen=True, kw_only=True):
     """A text of any size, and the checks to add and to leave out, as for `check`."""
 
     text: Iterable[bytes]
-    """In pieces, each of which is read once."""
+    """The text in chunks, each of which is read once."""
     place: Callable[[int], str] | None = None
     """Names the file of a line, by its number, in a text that was several files."""
     checks: Sequence[str] = ()
@@ -74,33 +74,35 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
     Raises services.checking.BAD_INPUT for a catalogue that cannot be used, and for a report with values of other types.
     """
     began = time.monotonic()
-    asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
+    check_request = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     wanted = partial(every_anchor, request.checks)
     start, chunks = _beginning(request.text)
-    told = _own_report(start, request.name)
-    machine = _environment(start) if told is None else None
-    if told is not None or machine is not None:
-        if told is not None:
-            around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
-            looked = checking.gather_report(told)
+    own_report = _own_report(start, request.name)
+    machine = _environment(start) if own_report is None else None
+    if own_report is not None or machine is not None:
+        if own_report is not None:
+            around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), own_report)
+            looked = checking.gather_report(own_report)
         else:
             assert machine is not None
             host, prose = machine
             around, looked = unquoted(large.read([prose.encode()], wanted, progress)), checking.gather_machine(host, "capture", live=False)
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
-        knowledge = _knowledge(request, asked, _spoken_of(request, text), looked.gathered.facts)
-        knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
-        report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
+        knowledge = _knowledge(request, check_request, _spoken_of(request, text), looked.gathered.facts)
+        knowledge, tool_hits = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
+        all_hits = {**tool_hits, **hits_in(text, knowledge.checks)}
+        report = checking.report_from_facts(looked.gathered, knowledge, check_request, "text", hits=all_hits)
         late = (*report.incomplete, *_unread(deadline))
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
-        return Explanation(report=report, recognised=("a report of gpudoctor" if told is not None else "the text of gpudoctor-env.py",))
+        source = "a report of gpudoctor" if own_report is not None else "the text of gpudoctor-env.py"
+        return Explanation(report=report, recognised=(source,))
     lines = unquoted(large.read(chunks, wanted, progress))
     if request.place is not None:
         lines = [replace(line, source=request.place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
-    spoken = _spoken_of(request, text)  # before the deadline begins: it is for what a hostile text can make slow
+    spoken = _spoken_of(request, text)  # before the deadline begins, which is for the steps that a hostile text can slow down
     evidence, sheet = take(lines, deadline)
     host = machine_of(evidence)
 
@@ -108,9 +110,9 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
         settle(evidence, sheet, facts)
 
     gathered = gather(host, settle=settled, deadline=deadline)
-    knowledge = _knowledge(request, asked, spoken, gathered.facts)
+    knowledge = _knowledge(request, check_request, spoken, gathered.facts)
     hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts), knowledge.stacks, gathered.facts)
-    report = checking.report_from_facts(gathered, knowledge, asked, "text", hits=hits)
+    report = checking.report_from_facts(gathered, knowledge, check_request, "text", hits=hits)
     return Explanation(
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=_unread(deadline)),
         recognised=tuple(evidence.recognised),
@@ -124,9 +126,9 @@ def _unread(deadline: Deadline) -> tuple[str, ...]:
     return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
 
 
-def _around_the_report(lines: Sequence[Numbered], told: ReportDocument) -> list[Numbered]:
-    """The lines that a person wrote before and behind a report of ours, which is judged by its facts."""
-    titles = {_plain(finding["title"]) for finding in told["findings"]}
+def _around_the_report(lines: Sequence[Numbered], document: ReportDocument) -> list[Numbered]:
+    """The lines that a person wrote before and after a report of ours, which itself is judged by its facts."""
+    titles = {_plain(finding["title"]) for finding in document["findings"]}
     first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
     if first is None:
         return list(lines)
@@ -135,12 +137,12 @@ def _around_the_report(lines: Sequence[Numbered], told: ReportDocument) -> list[
 
 
 def _plain(words: str) -> str:
-    """A text without the marks that Markdown adds."""
+    """The letters and digits of a text, by which it is compared with and without Markdown's marks."""
     return "".join(letter for letter in words if letter.isalnum())
 
 
 def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
-    """The first bytes (all of a text that may be a report), and the whole text again."""
+    """The first bytes (all of a text that may be a report), and the chunks of the whole text, those bytes included."""
     source, start = iter(chunks), b""
     for chunk in source:
         start += chunk
@@ -188,8 +190,8 @@ def _environment(start: bytes) -> tuple[Host, str] | None:
 
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
-    """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
-    from pathlib import Path  # late: of a long text only
+    """The literals that a long text is searched for: one of each signature, without words that any log is full of."""
+    from pathlib import Path  # imported late: for a long text only
 
     items = vocabulary.items()
     texts: _Texts = [text for entry in our_catalogue(items).entries() for text in entry["head"].get("signature", ())]
@@ -199,15 +201,15 @@ def every_anchor(extra: Sequence[str] = ()) -> list[str]:
 
 
 def _spoken_of(request: ExplainRequest, text: SearchedText) -> list[Entry] | None:
-    """The checks of ours that the text speaks of; None where every check is asked."""
+    """The checks of ours whose messages the text may hold; None where every check is wanted."""
     return None if request.why or request.ignore else checking.speaking_by_messages(text)
 
 
-def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: list[Entry] | None, facts: Facts) -> Catalogue:
-    """The checks that can have a finding: those that the text speaks of, and those whose facts are known."""
+def _knowledge(request: ExplainRequest, check_request: checking.CheckRequest, spoken: list[Entry] | None, facts: Facts) -> Catalogue:
+    """The checks that can have a finding: those whose messages the text may hold, and those whose facts are known."""
     wanted = None if spoken is None else _once((*spoken, *checking.speaking_by_facts(facts)))
     knowledge = checking.catalogue(request.checks, wanted)
-    checking.refuse_unknown_names(asked, knowledge)
+    checking.refuse_unknown_names(check_request, knowledge)
     return knowledge
 
 

@@ -77,7 +77,7 @@ def _target(facts: Facts) -> AuditTarget:
 
 def _tried(command: InstallCommand, python: str, installed: dict[str, str], packages: Sequence[KeptPackage], target: AuditTarget) -> Trial:
     shown, host = command.shown(), LocalHost(budget=2 * LIMIT)
-    plan = _asked(host, command, python, None)
+    plan = _dry_run(host, command, python, None)
     if isinstance(plan, str):
         return Trial(command=shown, outcome="unknown", reason=plan)
     changes = judged(plan.packages, plan.removed, installed, packages)
@@ -88,7 +88,7 @@ def _tried(command: InstallCommand, python: str, installed: dict[str, str], pack
         path = os.path.join(folder, "constraints.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write(constraints(packages, "pip", path, python))
-        careful = _asked(host, command, python, path)
+        careful = _dry_run(host, command, python, path)
     if isinstance(careful, str):
         return Trial(command=shown, outcome="breaks", changes=changes, conflicts=clashes, reason=careful)
     kind = judged(careful.packages, careful.removed, installed, packages)
@@ -99,8 +99,8 @@ def _tried(command: InstallCommand, python: str, installed: dict[str, str], pack
     return Trial(command=shown, outcome="breaks", changes=changes, conflicts=clashes, with_constraints=kind, safe=safe)
 
 
-def _asked(host: LocalHost, command: InstallCommand, python: str, constraints_file: str | None) -> Planned | str:
-    """What the installer would do, or in words why it gave no answer."""
+def _dry_run(host: LocalHost, command: InstallCommand, python: str, constraints_file: str | None) -> Planned | str:
+    """The installer's plan, or a sentence that says why there is none."""
     if command.tool == "uv":
         program = find_program("uv", os.environ.get("PATH", os.defpath))
         if program is None:
@@ -113,7 +113,7 @@ def _asked(host: LocalHost, command: InstallCommand, python: str, constraints_fi
     else:
         words = installer_commands.pip_words(command, constraints_file)
         ran = host.run_child([python, "-m", "pip", *words], timeout=LIMIT, limit=40_000_000, env={"PIP_RETRIES": "1"})
-        if _NO_PIP in ran.stderr:  # environments of uv have none; ours, where there is one, looks into them
+        if _NO_PIP in ran.stderr:  # uv's environments have no pip; our own pip, if there is one, can resolve for them
             ran = host.run_child(
                 [sys.executable, "-m", "pip", "--python", python, *words], timeout=LIMIT, limit=40_000_000, env={"PIP_RETRIES": "1"}
             )
@@ -122,15 +122,15 @@ def _asked(host: LocalHost, command: InstallCommand, python: str, constraints_fi
             return plan
     if ran.timed_out:
         return f"{command.tool} gave no answer within {LIMIT:.0f} s"
-    said = f"{ran.stdout}\n{ran.stderr}"
-    if _NO_PIP in said:
+    output = f"{ran.stdout}\n{ran.stderr}"
+    if _NO_PIP in output:
         return "this environment has no pip; try: gpudoctor guard -- uv pip install …"
-    if "no such option: --report" in said or "no such option: --dry-run" in said:
+    if "no such option: --report" in output or "no such option: --dry-run" in output:
         return "its pip is older than 22.2 and has no dry run; try: gpudoctor guard -- uv pip install …"
-    return reason(said) or _last(ran.stderr) or f"{command.tool} ended with status {ran.rc}"
+    return reason(output) or _last(ran.stderr) or f"{command.tool} ended with status {ran.rc}"
 
 
 def _last(text: str) -> str:
-    """The last line that names an error, else the last one."""
+    """The last line that names an error, else the last line; at most 300 characters."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in reversed(lines) if line.lower().startswith(("error", "×"))), lines[-1] if lines else "")[:300]

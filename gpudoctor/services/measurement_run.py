@@ -1,4 +1,4 @@
-"""The measurements of a run: which worker does what and when, watched while it measures, and each row kept as soon as it is finished."""
+"""The measurements of a run: assigns jobs to workers in turn, monitors them, and keeps each row as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Run:
         self.measurements: list[Measurement] = []
         self._budget = Budget()
         self._on_processor: dict[int, OnProcessor] = {}
-        """By their number in `measurements`."""
+        """Measurements on the processor, by their index in `measurements`."""
         self._alone: list[Row] = []
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
     def until_interrupted(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, left: float | None) -> tuple[list[str], bool]:
-        """As `all`, and whether it was interrupted: where nothing was finished by then, KeyboardInterrupt goes on."""
+        """As `all`, and whether the run was interrupted. Raises KeyboardInterrupt where nothing was finished by then."""
         try:
             return self.all(targets, asked, left), False
         except KeyboardInterrupt:
@@ -73,7 +73,7 @@ class Run:
             self.against_the_processor()
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
-        """Within `seconds`, shared between targets; says what was left out."""
+        """Measures all targets within `seconds`, which they share. Returns the names of the jobs that were left out."""
         if not asked.within_budget:  # a minute is shared by what was seen in it
             self._guess(targets)
         waiting = self._planned(targets, asked)
@@ -98,7 +98,7 @@ class Run:
                 self._budget.guess(target, OF_PEAK * peak * 1e12)
 
     def against_the_processor(self) -> None:
-        """What a processor can do at most is known when all was measured: the fastest of it."""
+        """Relates measurements on the processor to its ceiling. The fastest one is that ceiling, so that this follows all of them."""
         cache = processor.last_cache(self._host)
         speeds = list(processor_speed.reached(self._on_processor.values(), cache))
         peak = processor_speed.peaks(processor.peaks(self._host), speeds)
@@ -106,7 +106,7 @@ class Run:
             self.measurements[number] = replace(row.measured, ceiling=processor_speed.roof(row, peak, cache))
 
     def _turn(self, waiting: Sequence[Turn], end: float | None, caches: Caches) -> None:
-        """The first of `waiting`. What does not fit into the time is skipped by name: the report holds what was planned."""
+        """Measures the first turn of `waiting`. Jobs that do not fit into the time become skipped ones: the report holds the whole plan."""
         left = None if end is None else end - time.monotonic()
         jobs, too_long = turns.fitting(waiting[0], self._budget, left)
         limit = None if left is None else turns.limit(waiting, self._budget, left)
@@ -121,7 +121,7 @@ class Run:
             self._watcher.left(needed if end is None else max(min(needed, end - time.monotonic()), 0.0))
 
     def full_seconds(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> float:
-        """What the same without a budget would take, with all that was learnt of this machine; 0 where nothing was out of time."""
+        """Seconds that the same run would take without a budget, by the speed measured so far; 0 where no job ran out of time."""
         if not any(each.out_of_time for each in self.measurements):
             return 0.0
         return self._needed(self._planned(targets, replace(asked, full=True, quick=False)), so_far=False)
@@ -143,7 +143,7 @@ class Run:
         self.measurements.append(replace(skipped(job, OUT_OF_TIME), notes=(note,)))
 
     def _disturbed_again(self, end: float | None, caches: Caches) -> None:
-        """What others disturbed, once more where it is quiet now and time is left: the later one takes the place of the first."""
+        """Repeats measurements that other programs disturbed, if the device is idle now and time is left. The repetition counts."""
         for row in [row for row in self._alone if self.measurements[row.place].disturbed]:
             left = None if end is None else end - time.monotonic()
             if not self._budget.fits(row.job, left) or not is_quiet(self._host):
@@ -200,7 +200,7 @@ class Run:
     def in_turn(
         self, jobs: Sequence[Job], caches: Caches, limit: float | None = None, variables: Mapping[str, str] | None = None
     ) -> None:  # fmt: skip
-        """Jobs that share a worker; behind one that fails the rest goes on in a new one. `limit`: seconds after which it is stopped,
+        """Carries out jobs that share a worker; after a failure, a new one does the rest. `limit`: seconds after which it is stopped,
         without blame: it did not hang."""
         end, hopeless = None if limit is None else time.monotonic() + limit, False
         while jobs:
@@ -222,7 +222,7 @@ class Run:
         watched = [watching_for(self._host, self._facts, job.target, pids) for job in jobs]
         patience = [job_plan.hang_limit(job) for job in jobs]
         done, since, begun, steps_at, operator = 0, time.monotonic(), None, None, ""
-        told = self._attended(jobs[0], watched[0])
+        report_stage = self._attended(jobs[0], watched[0])
 
         def measured(answer: WorkerAnswer, place: int) -> None:
             took = time.monotonic() - since
@@ -232,16 +232,16 @@ class Run:
             self._measured(jobs[place], answer, watched[place], variables, took, begun if place == 0 else None, again)
 
         def on_stage(stage: str, table: Mapping[str, Any]) -> None:
-            nonlocal told, begun, since, steps_at, operator
+            nonlocal report_stage, begun, since, steps_at, operator
             operator = one_line(table.get("key")) if stage == "operator" else operator
             if stage == "device" and begun is None:
                 begun = time.monotonic() - since
             if stage == "first":
                 steps_at = time.monotonic()
             if stage != "job":
-                told(stage, table)
+                report_stage(stage, table)
             elif done:
-                told, since, steps_at = self._attended(jobs[done], watched[done]), time.monotonic(), None
+                report_stage, since, steps_at = self._attended(jobs[done], watched[done]), time.monotonic(), None
 
         def on_answer(answer: WorkerAnswer) -> None:
             nonlocal done
@@ -274,7 +274,7 @@ class Run:
         self, job: Job, answer: WorkerAnswer, watching: Watching, variables: Mapping[str, str] | None, took: float, begun: float | None,
         again: float,
     ) -> None:  # fmt: skip
-        """The measurement that an answer is; what it tells of the speed of this machine is learnt. `begun`: seconds until the worker had
+        """Makes an answer a measurement, and updates the budget's estimate of this machine's speed. `begun`: seconds until the worker had
         its device, where this job was its first; `again`: seconds without the check of correctness."""
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
@@ -291,7 +291,7 @@ class Run:
             costs = cost.per_item if cost is not None else None
             self._on_processor[len(self.measurements)] = OnProcessor(found, costs, answer.result.get("products"))
         self.measurements.append(found)
-        if found.status != FAILED and job.process == 1:  # how fast something failed tells nothing
+        if found.status != FAILED and job.process == 1:  # the duration of a failure does not say how fast the machine is
             reached = found.throughput.value * 1e12 if found.throughput and found.throughput.unit == "TFLOP/s" else None
             self._budget.learn(job, took, reached, begun)
         if self._watcher is not None:
@@ -355,7 +355,8 @@ class Run:
 
 
 def _idle(job: Job) -> float | None:
-    """A worker that only waits for a program which measures takes no processor time, and neither may one that waits for a compiler."""
+    """Seconds without processor time after which a worker counts as hanging. None where a worker may wait: for another program that
+    measures, or for a compiler."""
     return IDLE if job.target.on_processor and job.compile == "none" and not job.target.program else None
 
 

@@ -75,7 +75,7 @@ def _of_literals(key: str, literals: Literals) -> Iterator[tuple[str, Literals]]
 
 
 def _of_condition(condition: Condition) -> Iterator[tuple[str, Condition]]:
-    """The condition without one part of its outermost list, or of a list within it."""
+    """Every condition that lacks one part of the outermost list, or of a list within it."""
     if not isinstance(condition, Combination) or condition.kind == "not":
         return
     for number, part in enumerate(condition.parts):

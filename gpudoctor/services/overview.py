@@ -31,17 +31,21 @@ class FirstLook(Struct, frozen=True):
     """The recommendation of `gpudoctor setup` on the same facts."""
 
 
-def look(asked: OverviewRequest) -> FirstLook:
-    """A look at files only. Raises services.checking.BAD_INPUT for a recording that cannot be read."""
-    request = checking.CheckRequest(capture=asked.capture, quick=True)
+def look(options: OverviewRequest) -> FirstLook:
+    """Looks at files only. Raises services.checking.BAD_INPUT for a recording that cannot be read."""
+    request = checking.CheckRequest(capture=options.capture, quick=True)
     host = checking.open_for(request)
-    gathered = gather(host, given=_asked())
+    gathered = gather(host, given=_default_setup())
     knowledge = checking.catalogue(wanted=checking.speaking_by_facts(gathered.facts))
-    report = checking.report_from_facts(gathered, knowledge, request, "capture" if asked.capture else host.origin)
+    report = checking.report_from_facts(gathered, knowledge, request, "capture" if options.capture else host.origin)
     return FirstLook(report, recommend(gathered.facts, report.stacks, None, RECIPES))
 
 
-def _asked() -> dict[str, Fact]:
+def _default_setup() -> dict[str, Fact]:
     """The facts of a request to `setup` without options."""
-    said: dict[str, Fact] = {"setup.name": Known("any", _ASKED), "setup.env": Known("", _ASKED), "setup.purpose": Known("training", _ASKED)}
-    return {**said, **{f"setup.{name}": Absent(_ASKED) for name in ("torch", "python_version", "folder")}}
+    given: dict[str, Fact] = {
+        "setup.name": Known("any", _ASKED),
+        "setup.env": Known("", _ASKED),
+        "setup.purpose": Known("training", _ASKED),
+    }
+    return {**given, **{f"setup.{name}": Absent(_ASKED) for name in ("torch", "python_version", "folder")}}

@@ -32,13 +32,17 @@ def measure(
         why = f": {'; '.join(left_out)}" if left_out else ": no framework works in this environment; to find out why: gpudoctor check"
         raise checking.RequestError(f"--table {name}: nothing of it can be measured here{why}")
     run, rows, interrupted = Run(looked.host, looked.facts, watcher), [], False
-    there = _measurements(beside[1]) if beside is not None else ()
+    other = _measurements(beside[1]) if beside is not None else ()
     try:
         with Caches() as caches:
-            for one in planned:
-                measured = run.together(one.job, caches) if one.job.peers else run.one(one.job, caches, one.of.environment)
+            for row_plan in planned:
+                measured = (
+                    run.together(row_plan.job, caches) if row_plan.job.peers else run.one(row_plan.job, caches, row_plan.of.environment)
+                )
                 numbers = tuple(tables.published(chosen, measured))
-                rows.append(TableRow(measured=measured, published=numbers, note=one.of.note, relative=tables.relative(measured, there)))
+                rows.append(
+                    TableRow(measured=measured, published=numbers, note=row_plan.of.note, relative=tables.relative(measured, other))
+                )
     except KeyboardInterrupt:
         if not rows:
             raise

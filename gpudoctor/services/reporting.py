@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 
 
 class ReportRequest(Struct, frozen=True, kw_only=True):
-    """What `report` was asked. `raw`: nothing is redacted."""
+    """The options of `report`. `raw`: nothing is redacted."""
 
     check: checking.CheckRequest
     raw: bool = False

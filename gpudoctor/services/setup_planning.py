@@ -44,7 +44,7 @@ Progress = Callable[[str], None]
 
 
 class SetupRequest(Struct, frozen=True, kw_only=True):
-    """What `setup` was asked. `name` is the name of a recipe (model.check.RECIPES)."""
+    """The options of `setup`. `name` is the name of a recipe (model.check.RECIPES)."""
 
     name: str
     capture: str | None = None
@@ -76,12 +76,12 @@ class SetupRequest(Struct, frozen=True, kw_only=True):
 
 
 class RecommendRequest(Struct, frozen=True, kw_only=True):
-    """What `setup` without a stack is asked."""
+    """The options of `setup` without a stack."""
 
     capture: str | None = None
     """A recorded machine instead of this one."""
     purpose: str | None = None
-    """As --for takes it: training, inference and others."""
+    """The value of --for: training, inference and others."""
 
 
 class Recommended(Struct, frozen=True):
@@ -92,7 +92,7 @@ class Recommended(Struct, frozen=True):
 
 
 class VerifyRequest(Struct, frozen=True, kw_only=True):
-    """Mirrors that are asked instead of the recipes' own addresses: the table [mirrors] of configuration files."""
+    """Mirrors that are used instead of the recipes' own addresses: the table [mirrors] of configuration files."""
 
     mirrors: Mapping[str, Any] = field(default_factory=dict)
 
@@ -132,7 +132,7 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
         near = suggestion(request.name, (*RECIPES, *every_name()))
         raise checking.RequestError(f"there is no stack '{request.name}' to set up{near}; known: {', '.join(sorted(RECIPES))}")
     host, env = _open(request)
-    gathered = gather(host, progress, _asked(request, host, env))
+    gathered = gather(host, progress, _request_facts(request, host, env))
     planned = plan_from(request, recipes, gathered, host, env)
     return _with_checksums(request, planned, progress) if request.fresh else planned
 
@@ -173,7 +173,7 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
 
 
 def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, env: str, machine: str) -> tuple[Plan, Look]:
-    """The plan alone, and what it was made of."""
+    """The plan alone, and the state that it was made from."""
     addresses = _addresses(recipes, request)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
@@ -189,8 +189,10 @@ def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, e
 
     recipe, others = chooser(request.name)
     if recipe is not None and request.fresh:
-        # uv only where the system has no Python that fits: its own needs no further program.
-        tried = [(owned_by_root(make_plan(recipe, one, chooser, machine)), one) for one in (fresh(look, uv=False), fresh(look, uv=True))]
+        # The system's Python needs no further program, so that uv is tried second.
+        tried = [
+            (owned_by_root(make_plan(recipe, state, chooser, machine)), state) for state in (fresh(look, uv=False), fresh(look, uv=True))
+        ]
         return next((pair for pair in tried if not pair[0].refusals), tried[0])
     if recipe is not None:
         return make_plan(recipe, look, chooser, machine), look
@@ -222,16 +224,16 @@ def _home(host: Host) -> str:
     return host.env("HOME") or (host.env("USERPROFILE") or "").replace("\\", "/") or "/home/user"
 
 
-def _asked(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:
+def _request_facts(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:
     """The request as facts (facts/derive/setup.py lists them)."""
-    asked: dict[str, Fact] = {"setup.name": Known(request.name, "command line"), "setup.env": Known(env, "--env")}
+    found: dict[str, Fact] = {"setup.name": Known(request.name, "command line"), "setup.env": Known(env, "--env")}
     for name, value in (("torch", request.torch), ("python_version", request.python_version), ("folder", request.folder)):
-        asked[f"setup.{name}"] = Known(value, "command line") if value else Absent("command line")
-    asked["setup.purpose"] = Known(request.purpose or "training", "--for")
+        found[f"setup.{name}"] = Known(value, "command line") if value else Absent("command line")
+    found["setup.purpose"] = Known(request.purpose or "training", "--for")
     user = host.env("SUDO_USER") or host.env("USER") or host.env("LOGNAME")
-    if user:  # else it is the user that `id` names
-        asked["setup.user"] = Known(user, "environment")
-    return asked
+    if user:  # else the probe's user counts, which `id` names
+        found["setup.user"] = Known(user, "environment")
+    return found
 
 
 def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Address]:
@@ -305,7 +307,7 @@ def recommend_stack(request: RecommendRequest, progress: Progress | None = None)
     """Which stack to set up on the machine. Raises services.checking.BAD_INPUT."""
     recipes = book()
     host = open_host(request.capture, 60.0, False, None)
-    gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_asked(SetupRequest(name="any"), host, "")})
+    gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_request_facts(SetupRequest(name="any"), host, "")})
     report = _checked(gathered, request.capture, host.origin)
     return Recommended(recommend(gathered.facts, report.stacks, request.purpose, recipes.names()), _machine_line(report))
 

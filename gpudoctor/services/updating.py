@@ -32,7 +32,7 @@ class UpdateRequest(Struct, frozen=True, kw_only=True):
 
 
 class InUse(Struct, frozen=True, kw_only=True):
-    """The catalogue in use. `updated`: it was brought by update-checks; `note`: why one that was brought is not used."""
+    """The catalogue in use. `updated`: update-checks installed it; `note`: why an installed one is not used."""
 
     version: str
     checks: int
@@ -43,7 +43,7 @@ class InUse(Struct, frozen=True, kw_only=True):
 
 
 def update(request: UpdateRequest) -> InUse:
-    """Verifies and installs a published catalogue. Raises UpdateError; what was in use stays in use then."""
+    """Verifies and installs a published catalogue. Raises UpdateError; the catalogue in use then stays in use."""
     if paths.checkout_checks() is not None:
         raise UpdateError("this gpudoctor runs from a checkout, whose own folder checks/ is used; update it with git")
     folder = Path(updated_checks.updates_folder())
@@ -87,21 +87,21 @@ def in_use() -> InUse:
 
 
 def remove() -> bool:
-    """Returns to the catalogue of the program; False where nothing was brought. What was verified is remembered: an older one is still
+    """Returns to the catalogue of the program; False where none was installed. The verified version is remembered: an older one is still
     refused. Raises UpdateError."""
     folder = Path(updated_checks.updates_folder())
-    there = (folder / updated_checks.RECORD).exists()
+    installed = (folder / updated_checks.RECORD).exists()
     try:
         (folder / updated_checks.RECORD).unlink(missing_ok=True)
         for old in folder.glob("*.catalogue"):
             old.unlink()
     except OSError as error:
         raise UpdateError(f"{folder}: {error.strerror or error}") from error
-    return there
+    return installed
 
 
 def _root(request: UpdateRequest, folder: Path) -> bytes:
-    """The root metadata to trust: what was trusted first stays, and a new one is taken only where there is none."""
+    """The root metadata to trust: those that were trusted first; `given` ones count only where there are none."""
     kept = folder / ROOT_FILE
     if kept.is_file():
         return kept.read_bytes()

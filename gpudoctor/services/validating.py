@@ -1,4 +1,4 @@
-"""The use case of `validate`: look, choose devices and jobs, measure each in a worker while it is watched, and judge what came of it."""
+"""The use case of `validate`: examine, choose devices and jobs, measure each in a worker under a monitor, and judge the results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Validated(Struct, frozen=True, kw_only=True):
     """The estimated seconds of --full on this machine; 0 where nothing was left out."""
     not_kept: str = ""
     """Why the measurements could not be saved for later checks; empty where they were."""
-    broken: tuple[str, ...] = ()  # frameworks that cannot be imported, a line each
+    broken: tuple[str, ...] = ()  # one line for each framework that cannot be imported
     interrupted: bool = False
     """Whether a person interrupted the run; the report then holds the finished measurements."""
 
@@ -103,7 +103,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
 
 
 def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
-    """What `work` gives, and how many times as long as on an idle processor it took: it only computes."""
+    """The result of `work`, and how many times as long as on an idle processor it took (`work` only computes)."""
     wall, own = time.monotonic(), thread_time()
     found = work()
     return found, max(1.0, (time.monotonic() - wall) / max(thread_time() - own, 0.02))
@@ -112,7 +112,7 @@ def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
 def judged(
     gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: checking.CheckRequest, origin: str
 ) -> Report:
-    """The report of `check` once more, with the measurements as facts. A person's own model is none: its faults are not the device's."""
+    """The report of `check` once more, with the measurements as facts. A person's own model is left out: its faults are its own."""
     known = [each for each in measurements if each.workload in BY_ID]
     gathered.facts.set("measurements", Known(records(known), "gpudoctor validate"))
     derive(gathered)

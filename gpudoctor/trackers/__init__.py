@@ -1,1 +1,1 @@
-"""Issue trackers: addresses, forms, comments. What is asked of a server is built here; system.http asks it."""
+"""Issue trackers: addresses, forms, comments. Requests are built here, and sent by system.http."""

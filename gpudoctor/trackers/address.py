@@ -1,4 +1,4 @@
-"""`owner/repo`, `owner/repo#12` and addresses of web pages to a place in a tracker. Pure."""
+"""Parses `owner/repo`, `owner/repo#12` and addresses of web pages as places in a tracker. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 KINDS = ("github", "gitlab", "gitea")
-"""gitea stands for Forgejo too: they have one interface."""
+"""gitea stands for Forgejo, too, since they have the same API."""
 _SHORT = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(\d{1,9}))?")
 _GITLAB = re.compile(r"/((?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_.-]+)/-/(?:issues|work_items)(?:/(\d{1,9}))?/?")
 _PLAIN = re.compile(r"/([A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+?)(?:\.git)?(?:/(?:issues|pull|pulls)(?:/(\d{1,9}))?)?/?")
@@ -19,15 +19,15 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class TrackerError(Exception):
-    """One line: what went wrong with a tracker, and the next step."""
+    """A failure of a tracker. The message is one line: what went wrong, and the next step."""
 
 
 class Uncertain(TrackerError):
-    """Whether a comment was written is not known."""
+    """It is unknown whether a comment was written."""
 
 
 class TrackerPlace(Struct, frozen=True, kw_only=True):
-    """A project of a tracker, or one issue of it. `kind` is '' where the address does not tell (`settled` fills it in)."""
+    """A project of a tracker, or one of its issues. `kind` is '' where the address does not show it (`settled` sets it)."""
 
     kind: str
     web: str
@@ -39,7 +39,7 @@ class TrackerPlace(Struct, frozen=True, kw_only=True):
 
     @property
     def host(self) -> str:
-        """With the port, where it has one."""
+        """The host, with its port if it has one."""
         return urlsplit(self.web).netloc
 
     @property
@@ -56,7 +56,7 @@ class TrackerPlace(Struct, frozen=True, kw_only=True):
 
 
 def place_of(text: str, variables: Mapping[str, str], *, issue: bool) -> TrackerPlace:
-    """`text` as a person wrote it. `variables`: the environment, which may name another GitHub. Raises TrackerError."""
+    """Parses what a person wrote. `variables`: the environment, which may name another GitHub host. Raises TrackerError."""
     wanted = "OWNER/REPO#NUMBER, or the address of an issue" if issue else "OWNER/REPO, or the address of a project"
     short = _SHORT.fullmatch(text)
     if short:
@@ -75,7 +75,7 @@ def place_of(text: str, variables: Mapping[str, str], *, issue: bool) -> Tracker
 
 
 def settled(place: TrackerPlace, kind: str, variables: Mapping[str, str]) -> TrackerPlace:
-    """With its kind, and so with the address of its interface."""
+    """The place with its kind, and hence the address of its API."""
     if kind == "github":
         given = variables.get("GITHUB_API_URL", "").rstrip("/")
         host = place.host
@@ -83,7 +83,7 @@ def settled(place: TrackerPlace, kind: str, variables: Mapping[str, str]) -> Tra
             api = _own_api(given, place)
         elif host == "github.com":
             api = "https://api.github.com"
-        else:  # Enterprise Cloud with a host of its own, else Enterprise Server
+        else:  # GitHub Enterprise Cloud with a host of its own, else Enterprise Server
             api = f"https://api.{host}" if host.endswith(".ghe.com") else f"{place.web}/api/v3"
     else:
         api = f"{place.web}/api/v4" if kind == "gitlab" else f"{place.web}/api/v1"
@@ -91,7 +91,7 @@ def settled(place: TrackerPlace, kind: str, variables: Mapping[str, str]) -> Tra
 
 
 def _own_api(given: str, place: TrackerPlace) -> str:
-    """An address of the interface that the environment names. Raises TrackerError where a token would leave its host or go in the clear."""
+    """The API's address from the environment. Raises TrackerError where the token would go to another host, or over plain HTTP."""
     try:
         parts = urlsplit(given)
         host = (parts.hostname or "").lower()
@@ -107,12 +107,12 @@ def _own_api(given: str, place: TrackerPlace) -> str:
 
 
 def project_path(place: TrackerPlace) -> str:
-    """The project within its interface."""
+    """The address of the project in the API."""
     return f"projects/{quote(place.path, safe='')}" if place.kind == "gitlab" else f"repos/{quote(place.path)}"
 
 
 def same_origin(one: str, other: str) -> bool:
-    """Scheme, host and port: where a token may go along."""
+    """Scheme, host and port: a token is sent to the same origin only."""
     parts = [urlsplit(each) for each in (one, other)]
     try:
         ours, theirs = ((part.scheme, part.hostname, part.port or {"https": 443, "http": 80}.get(part.scheme)) for part in parts)
@@ -145,7 +145,7 @@ def _from_url(text: str) -> TrackerPlace:
 
 
 def _kind(host: str) -> str:
-    """Of hosts that are known or named after what runs there; '' for others, which are asked."""
+    """The kind of tracker of a known host, or of one named after its software; '' for others, whose server is asked."""
     if host == "github.com" or host.endswith(".ghe.com"):
         return "github"
     if host == "gitlab.com" or host.startswith("gitlab."):
@@ -154,7 +154,7 @@ def _kind(host: str) -> str:
 
 
 def _usual_github(variables: Mapping[str, str]) -> str:
-    """Where OWNER/REPO is: as gh and GitHub's own runners say it."""
+    """The host of OWNER/REPO: GH_HOST or GITHUB_SERVER_URL, which gh and GitHub's runners use."""
     host, server = variables.get("GH_HOST", ""), variables.get("GITHUB_SERVER_URL", "").rstrip("/")
     if re.fullmatch(r"[A-Za-z0-9.-]+(:\d{1,5})?", host):
         return f"https://{host}"
@@ -162,7 +162,7 @@ def _usual_github(variables: Mapping[str, str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """As it was given, but for a password in it."""
+    """The text as given, without a password."""
     return re.sub(r"//[^/@\s]*@", "//…@", text)[:120]
 
 

@@ -1,4 +1,4 @@
-"""What an answer that is no success means, and what to do: one line each. Pure but for the clock that is handed in."""
+"""Explains answers that are no success: one line each, with what to do. Pure; the caller passes the time."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ _RIGHT = {"github": "Issues: write, or repo", "gitlab": "api", "gitea": "write:i
 
 
 def complaint(place: TrackerPlace, answer: Answer, now: float, *, has_token: bool, writing: bool = False) -> str:
-    """`now`: seconds since 1970, to say when a limit ends."""
+    """One line about the answer. `now`: seconds since 1970, from which the end of a rate limit is computed."""
     if answer.problem:
         return f"{place.host}: {_PROBLEMS.get(answer.problem, answer.problem)}"
-    said = message_of(answer.content)
-    quoted = f" ('{said}')" if said else ""
+    message = message_of(answer.content)
+    quoted = f" ('{message}')" if message else ""
     wait = _wait(answer, now)
     status = answer.status or 0
-    if status == 429 or (status == 403 and (wait or "rate limit" in said.lower())):
+    if status == 429 or (status == 403 and (wait or "rate limit" in message.lower())):
         until = f"; try again {wait}" if wait else "; try again in a few minutes"
         more = "" if has_token else "; with a token the limit is higher: " + tokens.advice(place)
         return f"{place.host} has had too many requests of you{quoted}{until}{more}"
     if status == 401:
         return f"{place.host} does not accept the token{quoted}: it is wrong or has expired; {tokens.advice(place)}"
     if status == 403:
-        what = "write a comment on" if writing else "read"
+        action = "write a comment on" if writing else "read"
         why = f"the token lacks the right ({_RIGHT[place.kind]}), the issue is locked, or you are blocked"
-        return f"you may not {what} {place.name}{quoted}: {why}; give a token with that right, or open {place.page} in a browser"
+        return f"you may not {action} {place.name}{quoted}: {why}; give a token with that right, or open {place.page} in a browser"
     if status == 404:
         private = f"for a private project {tokens.advice(place)}"
         return f"{place.name} is not there, or the token may not see it{quoted}; look at {place.page}, and {private}"
     if status == 410:
         return f"{place.name} is gone{quoted}: it was deleted, or the project has no issues; give another one"
-    if status == 413 or (status == 422 and re.search(r"too long|maximum is", said)):
+    if status == 413 or (status == 422 and re.search(r"too long|maximum is", message)):
         most = LONGEST[place.kind]
         return f"the text is too long for {place.host}{quoted}: at most {most} characters; attach a file instead: report --format zip"
     if status in (400, 422):
         return f"{place.host} does not take the comment{quoted}; attach the report by hand at {place.page}"
     if 300 <= status < 400:
         to = answer.headers.get("location", "")[:200]
-        where = to or "none named"
-        return f"{place.name} leads to another place ({where}), where your token does not go; give the issue by its new address"
+        target = to or "none named"
+        return f"{place.name} leads to another place ({target}), where your token does not go; give the issue by its new address"
     if status >= 500:
         return f"{place.host} has trouble of its own (status {status}){quoted}; try again later"
     return f"{place.host} answers with status {status}{quoted}; is {place.page} the right address?"
@@ -65,7 +65,7 @@ def no_json(place: TrackerPlace, answer: Answer) -> str:
 
 
 def _wait(answer: Answer, now: float) -> str:
-    """'in 40 s' or 'at 14:05', where the answer says it."""
+    """'in 40 s' or 'at 14:05', from the headers of the answer; '' where they give no time."""
     after = answer.headers.get("retry-after", "")
     if re.fullmatch(r"\d{1,6}", after):
         return _in(int(after), now)

@@ -1,4 +1,4 @@
-"""One question to a tracker; what moved on the same host is followed there, and a token goes to no other."""
+"""One request to a tracker. Redirections are followed on the same host only, so that the token goes to no other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMEOUT = 30.0
 
 
 def send(network: HttpClient, place: TrackerPlace, call: Call) -> Answer:
-    """The answer, or the redirection that leads away. The question stays what it was: a 303 of a POST is not followed."""
+    """The answer, or the redirection to another host. The method never changes: a 303 after a POST is not followed."""
     url = call.url
     for _ in range(MOVES + 1):
         answer = network.send(call.method, url, headers=call.headers, body=call.body, timeout=TIMEOUT)

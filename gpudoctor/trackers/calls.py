@@ -1,4 +1,4 @@
-"""What is asked of each kind of tracker, and where its answers hold what. Pure."""
+"""The requests to each kind of tracker, and the places of values in its answers. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudoctor.system import json_text
 from gpudoctor.trackers.address import TrackerPlace, project_path
 
 LONGEST = {"github": 65_536, "gitlab": 1_000_000, "gitea": 65_535}
-"""Characters of one comment. GitHub's and GitLab's are theirs; of Gitea what its databases hold in every version."""
+"""Characters of one comment: the documented limits of GitHub and GitLab; for Gitea, the limit of its databases in every version."""
 PAGE = 100
 _MARK = "gpudoctor-report"
 
@@ -28,7 +28,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 def marked(body: str, about: str = "") -> tuple[str, str]:
-    """The comment with its marker (in a remark that no reader sees), and the marker: by it a comment is found again.
+    """The comment with its marker (an HTML comment, which is not displayed), and the marker, by which the comment is found later.
 
     `about`: what makes the report this one and no other, without its date; the whole text where it is ''.
     """
@@ -41,12 +41,12 @@ def issue(place: TrackerPlace, token: str) -> Call:
 
 
 def comments(place: TrackerPlace, token: str, address: str, page: int, since: str) -> Call:
-    """Newest first where the tracker can. `since`: UTC, 2026-11-20T10:00:00Z; older ones are of no interest."""
+    """The request for an issue's comments, newest first where the tracker can sort. `since`: UTC, 2026-11-20T10:00:00Z."""
     if place.kind == "gitlab":
         query = f"order_by=created_at&sort=desc&per_page={PAGE}&page={page}"
     elif place.kind == "github":
         query = f"per_page={PAGE}&page={page}&since={quote(since)}"
-    else:  # gives all of them at once
+    else:  # Gitea returns all of them at once
         query = f"since={quote(since)}"
     return Call(method="GET", url=f"{comments_of(place, address)}?{query}", headers=headers(place, token))
 
@@ -59,7 +59,7 @@ def comment(place: TrackerPlace, token: str, address: str, body: str) -> Call:
 
 
 def comments_of(place: TrackerPlace, address: str) -> str:
-    """Below the address of the issue in the interface (which may have moved)."""
+    """The address of comments below that of the issue in the API, which may be a redirected one."""
     return f"{address}/{'notes' if place.kind == 'gitlab' else 'comments'}"
 
 
@@ -74,7 +74,7 @@ def headers(place: TrackerPlace, token: str) -> dict[str, str]:
 
 
 def page_of(place: TrackerPlace, row: Any) -> str:
-    """The address of a comment in a browser; of the issue where the answer names none of this host."""
+    """The address of a comment in a browser; that of the issue where the answer has none on this host."""
     if isinstance(row, Mapping):
         url = row.get("html_url")
         if isinstance(url, str) and url.startswith(f"{place.web}/") and url.isprintable() and " " not in url:
@@ -86,17 +86,19 @@ def page_of(place: TrackerPlace, row: Any) -> str:
 
 
 def message_of(content: bytes) -> str:
-    """What a server says for itself, in one short line: {"message": "Bad credentials"}, {"message": {"note": […]}}, {"error": …}."""
+    """The server's error message in one short line: {"message": "Bad credentials"}, {"message": {"note": […]}}, {"error": …}."""
     try:
         found = json_text.loads(content.decode("utf-8", "replace"))
     except ValueError:
         return ""
-    said = next((found[key] for key in ("message", "error_description", "error") if found.get(key)), "") if isinstance(found, dict) else ""
-    if not isinstance(said, str):
-        said = json.dumps(said)
+    message = (
+        next((found[key] for key in ("message", "error_description", "error") if found.get(key)), "") if isinstance(found, dict) else ""
+    )
+    if not isinstance(message, str):
+        message = json.dumps(message)
     errors = found.get("errors") if isinstance(found, dict) else None
     for error in errors if isinstance(errors, list) else ():
         if isinstance(error, Mapping) and isinstance(error.get("message"), str):
-            said += f"; {error['message']}"
-    flat = " ".join(re.sub(r"[^\x20-\x7e\u00a0-\uffff]", " ", said).split())
+            message += f"; {error['message']}"
+    flat = " ".join(re.sub(r"[^\x20-\x7e\u00a0-\uffff]", " ", message).split())
     return flat[:200]

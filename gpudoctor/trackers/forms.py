@@ -1,4 +1,4 @@
-"""Issue forms (YAML) and templates (Markdown) of a project: which one is for bugs, and what of a report goes where. Pure."""
+"""Issue forms (YAML) and templates (Markdown) of a project: which one is for bugs, and how a report fills it in. Pure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class IssueTemplate(Struct, frozen=True, kw_only=True):
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """What a report has to say, by what a project may ask for. `summary` and `whole` are Markdown, `environment` plain text."""
+    """The texts of a report for the fields of a form. `summary` and `whole` are Markdown, `environment` is plain text."""
 
     title: str
     summary: str
@@ -78,7 +78,7 @@ class Parts(Struct, frozen=True, kw_only=True):
 
 
 def bug_first(names: Sequence[str]) -> list[str]:
-    """File names of templates, those for a bug first; what is not for troubles at all comes last."""
+    """File names of templates, those for bugs first; those that are not for problems come last."""
 
     def rank(name: str) -> tuple[int, str]:
         return (0 if _BUG.search(name) else 1 if _TROUBLE.search(name) else 3 if _OTHER.search(name) else 2, name.lower())
@@ -88,7 +88,7 @@ def bug_first(names: Sequence[str]) -> list[str]:
 
 
 def parse_form(text: str, file: str) -> Form:
-    """A form of GitHub. Raises FormError."""
+    """Parses a form of GitHub. Raises FormError."""
     import yaml
 
     try:
@@ -115,7 +115,7 @@ def _field(row: Any) -> Field | None:
 
 
 def parse_template(text: str, file: str) -> IssueTemplate:
-    """Markdown, with or without a front matter. Only `name` and `title` of it are read, as one line each."""
+    """Parses Markdown with or without front matter, of which only `name` and `title` are read, one line each."""
     text = text[:LARGEST].replace("\r\n", "\n")
     front = FRONT.match(text)
     values = dict(re.findall(r"^(name|title):[ \t]*(.*)$", front[1], re.MULTILINE)) if front else {}
@@ -126,7 +126,7 @@ def parse_template(text: str, file: str) -> IssueTemplate:
 
 
 def fill_form(form: Form, parts: Parts) -> tuple[dict[str, str], list[str]]:
-    """(values by field id, labels that are left to the person). Each text of several lines is used once."""
+    """(values by field id, labels of fields that the person must fill in). Each text of several lines is used once."""
     values: dict[str, str] = {}
     left: list[str] = []
     used: set[str] = set()
@@ -148,7 +148,7 @@ def fill_form(form: Form, parts: Parts) -> tuple[dict[str, str], list[str]]:
 
 
 def fill_template(template: IssueTemplate, parts: Parts) -> str:
-    """The text of the project with the report below its headings; what has no heading of its own comes at the end."""
+    """The project's template with the report below its headings; parts without a matching heading come at the end."""
     used: set[str] = set()
     lines: list[str] = []
     for line in template.body.split("\n"):
@@ -169,7 +169,7 @@ def _purpose_of(field: Field) -> str:
 
 
 def _long(purpose: str) -> str:
-    """Of a field or heading with room for many lines."""
+    """The report's text for a field or heading of several lines."""
     return {"summary": "summary", "logs": "whole"}.get(purpose, "environment")
 
 

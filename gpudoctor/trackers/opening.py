@@ -27,13 +27,13 @@ from gpudoctor.trackers.forms import (
 )
 
 LONGEST = 8_000
-"""Characters of an address: servers and programs that open one refuse longer ones."""
+"""The largest number of characters of an address: servers and browsers refuse longer ones."""
 FOLDERS = (".github/ISSUE_TEMPLATE", "ISSUE_TEMPLATE")
 FILES = (".github/ISSUE_TEMPLATE.md", "ISSUE_TEMPLATE.md", "docs/ISSUE_TEMPLATE.md")
 
 
 class PreparedIssue(Struct, frozen=True, kw_only=True):
-    """`url` opens the page, as much filled in as an address can hold; `body` is the whole text, to be pasted where `whole` is false."""
+    """A prepared issue. `url` opens its page, filled in as far as addresses allow; `body` is the whole text, to paste if not `whole`."""
 
     url: str
     body: str
@@ -45,7 +45,7 @@ class PreparedIssue(Struct, frozen=True, kw_only=True):
 
 
 def prepare(network: HttpClient, place: TrackerPlace, token: str, parts: Parts) -> PreparedIssue:
-    """Never raises for what the server does: without a template the page opens with the plain text."""
+    """Prepares the issue. No answer of the server raises: without a template, the page opens with the plain text."""
     plain = parts.filled or parts.whole
     if place.kind != "github":
         return _plain(place, parts.title, plain)
@@ -67,12 +67,12 @@ def prepare(network: HttpClient, place: TrackerPlace, token: str, parts: Parts) 
 
 
 def profile_text(network: HttpClient, place: TrackerPlace, token: str, path: str) -> str | None:
-    """The profile that the project keeps for itself; None where it has none, or where nobody answers."""
+    """The project's own profile; None where it has none, or where the server does not answer."""
     return _text(network, place, token, _contents(place, path)) if place.kind == "github" else None
 
 
 def without_asking(place: TrackerPlace, parts: Parts) -> PreparedIssue:
-    """The same from the profile alone: no connection is opened, so the form may have changed since it was read."""
+    """Prepares the issue from the profile alone, without a connection: the form may have changed since the profile was made."""
     left = tuple(
         answer.question.label + (" (required)" if answer.question.required else "")
         for answer in parts.answers.values() if not answer.value
@@ -94,7 +94,7 @@ def _from_form(place: TrackerPlace, parts: Parts, text: str, name: str, plain: s
 
 
 def _address(place: TrackerPlace, fixed: dict[str, str], values: dict[str, str]) -> tuple[str, bool]:
-    """The address of the form with as many values as it can hold, and whether that is all: the longest are left to the pasted text."""
+    """The address of the form with as many values as it can hold, and whether it has all: the longest are left for the pasted text."""
     longest_first = sorted(values, key=lambda key: -len(values[key]))
     for number in range(len(values) + 1):
         url = _new(place, {**fixed, **{key: value for key, value in values.items() if key not in longest_first[:number]}})
@@ -120,7 +120,7 @@ def _fitting(place: TrackerPlace, fixed: dict[str, str]) -> str:
 
 
 def _new(place: TrackerPlace, values: dict[str, str]) -> str:
-    """The page of a new issue. A tracker takes spaces as %20 everywhere, as + not always."""
+    """The page of a new issue. Spaces are written as %20, which every tracker decodes, unlike +."""
     base = f"{place.web}/{place.path}"
     if place.kind == "gitlab":
         names = {"title": "issue[title]", "body": "issue[description]"}
@@ -129,7 +129,7 @@ def _new(place: TrackerPlace, values: dict[str, str]) -> str:
 
 
 def _templates(network: HttpClient, place: TrackerPlace, token: str) -> tuple[list[tuple[str, str]], str]:
-    """(name, address in the interface) of the project's templates, else of those that its owner keeps for all; and what went wrong."""
+    """(name, address in the API) of the project's templates, else of its owner's default templates; and what went wrong."""
     owner = place.path.split("/")[0]
     note = ""
     for project in (place, replace(place, path=f"{owner}/.github")):
@@ -153,7 +153,7 @@ def _templates(network: HttpClient, place: TrackerPlace, token: str) -> tuple[li
 
 
 def _answered(network: HttpClient, place: TrackerPlace, token: str, path: str) -> Sequence[object] | str:
-    """The files of a folder: [] where there is none, a text where nothing can be learnt."""
+    """The files of a folder; [] where there is none, and a text with the reason where the server gives no list."""
     answer = send(network, place, Call(method="GET", url=_contents(place, path), headers=calls.headers(place, token)))
     if answer.status == 404:
         return []

@@ -1,4 +1,4 @@
-"""A comment on an issue: looked at before it is written, written once, and looked for before it is written again."""
+"""Comments on an issue: reads it first, writes once, and searches for the comment before a repetition."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from gpudoctor.trackers.calls import Call
 
 PAGES = 10
 LOOK_BACK = 30 * 86_400
-"""Seconds: a comment older than that is not looked for."""
+"""Seconds: older comments are not searched."""
 PAUSES = (2.0, 5.0)
-"""Seconds before a lost comment is looked for: a server may still be at it."""
+"""Seconds before the searches for a lost comment, since the server may still process it."""
 _SIGNS = (("gitea", "api/v1/version", "version"), ("github", "api/v3/meta", "installed_version"), ("gitlab", "api/v4/version", ""))
-"""Where each kind answers anybody with JSON, and a key of it; GitLab answers 401."""
+"""For each kind, an address that answers with JSON without a login, and a key of that JSON; GitLab answers 401."""
 _LOST = ("timeout", "unreachable")
 _PERHAPS = (500, 502, 503, 504)
-"""Of a gateway: what stands behind it may have done its work."""
+"""Statuses of a gateway: the server behind it may have stored the comment."""
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """What there is to comment on. `address` is that of its interface, `already`: where this very report is a comment of it."""
+    """An issue to comment on. `address`: in the API; `already`: the address of the comment that holds this report, if there is one."""
 
     place: TrackerPlace
     address: str
@@ -39,7 +39,7 @@ class Issue(Struct, frozen=True, kw_only=True):
 
 
 def kind_of(network: HttpClient, place: TrackerPlace, variables: Mapping[str, str]) -> TrackerPlace:
-    """The place with its kind, asked of the server without a token. Raises TrackerError."""
+    """The place with its kind, which the server gives without a token. Raises TrackerError."""
     if place.kind:
         return place
     for kind, path, key in _SIGNS:
@@ -53,7 +53,7 @@ def kind_of(network: HttpClient, place: TrackerPlace, variables: Mapping[str, st
 
 
 def look(network: HttpClient, place: TrackerPlace, token: str, mark: str) -> Issue:
-    """The issue, and whether the comment with this mark is there already. Raises TrackerError."""
+    """The issue, and whether it has the comment with this mark already. Raises TrackerError."""
     answer = _ask(network, place, calls.issue(place, token), token)
     table = _answered(answer)
     if not isinstance(table, dict):
@@ -64,7 +64,7 @@ def look(network: HttpClient, place: TrackerPlace, token: str, mark: str) -> Iss
 
 
 def write(network: HttpClient, issue: Issue, token: str, body: str, mark: str, wait: Callable[[float], None] = time.sleep) -> str:
-    """Posts it, and gives its address in a browser. Never twice: after a lost answer the comment is looked for. Raises TrackerError."""
+    """Posts the comment and returns its address in a browser. After a lost answer it searches for the comment. Raises TrackerError."""
     place = issue.place
     longest = calls.LONGEST[place.kind]
     if len(body.encode("utf-16-le")) // 2 > longest:
@@ -90,7 +90,7 @@ def write(network: HttpClient, issue: Issue, token: str, body: str, mark: str, w
 
 
 def _find(network: HttpClient, place: TrackerPlace, token: str, address: str, mark: str) -> str:
-    """Where a comment with the mark is; '' where none is."""
+    """The address of the comment with the mark; '' where there is none."""
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LOOK_BACK))
     for page in range(1, PAGES + 1):
         answer = _ask(network, place, calls.comments(place, token, address, page, since), token)
@@ -106,7 +106,7 @@ def _find(network: HttpClient, place: TrackerPlace, token: str, address: str, ma
 
 
 def _ask(network: HttpClient, place: TrackerPlace, call: Call, token: str) -> Answer:
-    """A success, after redirections on the same host. Raises TrackerError."""
+    """A successful answer, after redirections on the same host. Raises TrackerError for any other."""
     answer = send(network, place, call)
     if answer.problem or answer.status != 200:
         raise TrackerError(complaint(place, answer, time.time(), has_token=bool(token)))
@@ -114,7 +114,7 @@ def _ask(network: HttpClient, place: TrackerPlace, call: Call, token: str) -> An
 
 
 def _answered(answer: Answer) -> Any:
-    """None for anything that is no JSON."""
+    """The parsed content; None where it is no JSON."""
     try:
         return json_text.loads(answer.content.decode("utf-8", "replace")) if not answer.problem else None
     except ValueError:

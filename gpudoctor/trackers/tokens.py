@@ -1,4 +1,4 @@
-"""Which token belongs to which host: a variable counts for the host it is meant for, and for no other. Pure."""
+"""Which access token belongs to which host: each variable counts for one host only. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudoctor.trackers.address import TrackerPlace
 
 
 def from_environment(place: TrackerPlace, variables: Mapping[str, str]) -> str:
-    """'' where none belongs to this host."""
+    """The token for this host, from the environment; '' where there is none."""
     for name in _names(place, variables):
         token = variables.get(name, "").strip()
         if token and token.isascii() and token.isprintable() and " " not in token:
@@ -18,7 +18,7 @@ def from_environment(place: TrackerPlace, variables: Mapping[str, str]) -> str:
 
 
 def login_command(place: TrackerPlace) -> list[str]:
-    """The program that keeps the person's login of this host, asked for its token; [] where there is none."""
+    """The command that prints the token of the person's login (gh, glab); [] where no such program serves this host."""
     if place.kind == "github":
         return ["gh", "auth", "token", "--hostname", place.host]
     return ["glab", "config", "get", "token", "--host", place.host] if place.kind == "gitlab" else []
@@ -27,11 +27,11 @@ def login_command(place: TrackerPlace) -> list[str]:
 UNSET = dict.fromkeys(
     ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN"), ""
 )
-"""For that program: it must tell what it keeps for the host, not a variable that is meant for another."""
+"""Variables to unset for that program, so that it prints the stored token of the host and not one meant for another."""
 
 
 def advice(place: TrackerPlace) -> str:
-    """What a person does to give a token, in one sentence."""
+    """How a person gives a token for this host, in one sentence."""
     if place.kind == "github":
         usual = place.host == "github.com" or place.host.endswith(".ghe.com")
         variable = "GITHUB_TOKEN (or GH_TOKEN)" if usual else f"GH_ENTERPRISE_TOKEN and GH_HOST={place.host}"
@@ -43,7 +43,7 @@ def advice(place: TrackerPlace) -> str:
 
 
 def _names(place: TrackerPlace, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables that belong to this host, the first that is set counts."""
+    """The variables that belong to this host; the first one that is set counts."""
     if place.kind == "github":
         if place.host == (_host(variables.get("GITHUB_SERVER_URL", "")) or "github.com"):
             return ("GH_TOKEN", "GITHUB_TOKEN")
@@ -63,5 +63,5 @@ def _named(variables: Mapping[str, str], *names: str) -> list[str]:
 
 
 def _host(text: str) -> str:
-    """Of an address, or the host itself."""
+    """The host of an address; a bare host is returned as it is."""
     return urlsplit(text).netloc if "://" in text else text.strip().rstrip("/")

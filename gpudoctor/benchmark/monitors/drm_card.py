@@ -1,4 +1,4 @@
-"""A card while it is measured, by what its Linux driver shows in sysfs: amdgpu, i915, xe."""
+"""Monitors a card through the sysfs files of its Linux driver: amdgpu, i915, xe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudoctor.benchmark.monitors.monitor import Seen, ends, middle, sagged
 
 
 class CardWatch(Struct):
-    """`gpu` is a record of the fact `gpus`."""
+    """Samples one card. `gpu`: its record of the fact `gpus`."""
 
     host: CounterHost
     gpu: Mapping[str, Any]
@@ -64,7 +64,7 @@ class CardWatch(Struct):
         return [f"{folder}/{name}" for name in self.host.listdir(folder) if name.startswith(prefix) and not name.endswith("status")]
 
     def _amd_clock(self) -> None:
-        """The line of pp_dpm_sclk with a star: '2: 2575Mhz *'."""
+        """The clock from the line of pp_dpm_sclk with an asterisk, the current level: '2: 2575Mhz *'."""
         for line in self.host.read(f"/sys/bus/pci/devices/{self.gpu.get('address')}/pp_dpm_sclk", limit=10_000).text.splitlines():
             digits = line.partition(":")[2].strip().lower().partition("mhz")[0]
             if line.rstrip().endswith("*") and digits.isdigit():

@@ -1,6 +1,6 @@
-"""Who uses a card, and which of its engines: from /proc/*/fdinfo (the kernel's drm-usage-stats), and from the queues of AMD's KFD.
+"""Which programs use a card, and which of its engines: from /proc/*/fdinfo (the kernel's drm-usage-stats), and from AMD's KFD queues.
 
-Both are read without root for processes of one's own; those of others are told where the system shows them.
+Both are readable without root for processes of one's own, and for those of other users where the system permits it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN = 3
 
 
 class ClientHost(Protocol):
-    """What reading fdinfo needs of a host."""
+    """The methods that reading fdinfo needs of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def exists(self, path: str) -> bool: ...
@@ -40,14 +40,14 @@ class _Use(Struct):
     pids: set[int] = field(default_factory=set)
 
     def share(self, window: float) -> float:
-        """Of the engine, over `window` seconds; 1 is all of it."""
+        """The share of the engine that was used during `window` seconds; 1 is all of it."""
         busy, clock = (max(0, self.last[place] - self.first[place]) for place in (0, 1))
         whole = clock if clock else 0 if self.last[1] else window * 1e9
         return min(busy / whole / self.capacity, 1.0) if whole > 0 else 0.0
 
 
 class ClientsWatch(Struct):
-    """The clients of the card at PCI `address`. `own`: processes whose work is the measurement."""
+    """Samples the clients of the card at PCI `address`. `own`: processes whose work is the measurement."""
 
     host: ClientHost
     address: str
@@ -73,12 +73,12 @@ class ClientsWatch(Struct):
                         yield int(name), descriptor
 
     def _take(self, pid: int, text: str) -> None:
-        told = parse_client(text)
-        if told is None or told.address.lower() != self.address.lower():
+        client = parse_client(text)
+        if client is None or client.address.lower() != self.address.lower():
             return
-        for engine, (busy, clock) in told.engines.items():
-            use = self._uses.setdefault((told.client, engine), _Use(told.capacities.get(engine, 1), (busy, clock), (busy, clock)))
-            use.last = max(use.last[0], busy), max(use.last[1], clock)  # a driver may fall behind itself for a while
+        for engine, (busy, clock) in client.engines.items():
+            use = self._uses.setdefault((client.client, engine), _Use(client.capacities.get(engine, 1), (busy, clock), (busy, clock)))
+            use.last = max(use.last[0], busy), max(use.last[1], clock)  # a driver's counter may decrease for a while
             use.pids.add(pid)
 
     def seen(self) -> Seen:
@@ -107,7 +107,7 @@ class ClientsWatch(Struct):
 
 
 class Client(Struct, frozen=True):
-    """One fdinfo. `engines`: busy nanoseconds (and 0), or busy cycles and all cycles."""
+    """One fdinfo. `engines`: (busy nanoseconds, 0), or (busy cycles, all cycles)."""
 
     address: str
     client: str
@@ -116,7 +116,7 @@ class Client(Struct, frozen=True):
 
 
 def parse_client(text: str) -> Client | None:
-    """A file of /proc/PID/fdinfo as Documentation/gpu/drm-usage-stats.rst describes it; None where it is no DRM client with engines."""
+    """Parses a file of /proc/PID/fdinfo, as the kernel's Documentation/gpu/drm-usage-stats.rst describes it; None for other files."""
     values: dict[str, str] = {}
     for line in text.splitlines()[:500]:
         key, colon, value = line.partition(":")
@@ -173,7 +173,7 @@ class KfdWatch(Struct):
 
 
 def kfd_id(host: ClientHost, address: str) -> str:
-    """KFD's number of the card at a PCI address; '' where it has none."""
+    """The KFD's ID of the card at a PCI address; '' where it has none."""
     parts = address.replace(".", ":").split(":")
     try:
         domain, bus, device, function = (int(part, 16) for part in parts)
@@ -190,9 +190,9 @@ def kfd_id(host: ClientHost, address: str) -> str:
 
 
 def strangers(host: ClientHost, working: set[int], idle: set[int], own: Sequence[int | str]) -> tuple[str, tuple[str, ...]]:
-    """(who else worked on a device, notes on who else holds it), of lists of processes that a driver gave.
+    """(programs that worked on a device, notes on others that have it open), from a driver's lists of processes.
 
-    In a container a driver may give the numbers of the machine: where none of them is one of ours, one is taken for ours unseen.
+    In a container, a driver may list the machine's PIDs: where none of them is ours, one of them is assumed to be ours.
     """
     everybody = working | idle
     if not everybody:
@@ -209,6 +209,6 @@ def strangers(host: ClientHost, working: set[int], idle: set[int], own: Sequence
 
 
 def named(host: ClientHost, pid: int) -> str:
-    """'Xorg, process 812'; names are texts of others and are cut to what can be shown."""
+    """'Xorg, process 812'. The name comes from another program: only printable characters are kept, and it is shortened."""
     name = "".join(letter for letter in host.read(f"/proc/{pid}/comm", limit=1000).text.strip() if letter.isprintable())[:40]
     return f"{name}, process {pid}" if name else f"process {pid}"

@@ -1,4 +1,4 @@
-"""Joules by counters that are there: RAPL, hwmon, a tool that tells watts; or why there are none. Read through the host only."""
+"""Energy in joules by RAPL, hwmon, or a tool that prints watts; or why there is no value. Read through the host only."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpudoctor.system.host import Text
 
 POWERCAP = "/sys/class/powercap"
 SHORTEST = 0.5
-"""Seconds: below it counters that move ten times a second tell nothing."""
+"""The shortest measurement in seconds: some counters are updated only ten times a second."""
 WRAP_32 = 2**32
 """i915's counter of microjoules had 32 bits in old kernels."""
 
 
 class CounterHost(Protocol):
-    """What reading a counter needs of a host."""
+    """The methods that reading a counter needs of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def exists(self, path: str) -> bool: ...
@@ -38,7 +38,7 @@ class Joules(Struct, frozen=True):
 
 
 class Counter(Struct):
-    """One file that counts microjoules, and where it begins again."""
+    """One file that counts microjoules, and the value at which it wraps around."""
 
     path: str
     wraps_at: int | None = None
@@ -54,7 +54,7 @@ class Counter(Struct):
             step = value - self.last
             if step < 0:
                 step += self.wraps_at + 1 if self.wraps_at else WRAP_32
-                if step < 0:  # it was reset, not wrapped
+                if step < 0:  # the counter was reset; it did not wrap around
                     return False
             self.total += step
         self.last = value
@@ -62,7 +62,7 @@ class Counter(Struct):
 
 
 class Meter(Struct):
-    """Sampled from time to time between begin and end. Counters count; watts are integrated by trapezoids."""
+    """The energy between begin and end. Counters are subtracted; sampled watts are integrated by the trapezoidal rule."""
 
     source: str
     boundary: str
@@ -103,12 +103,12 @@ class Meter(Struct):
         self._first, self._last = now if self._first is None else self._first, now
 
     def feed(self, now: float, watts: float) -> None:
-        """A reading that a tool printed."""
+        """Adds a reading in watts that a tool printed."""
         self._watts.append((now, watts))
         self._first, self._last = now if self._first is None else self._first, now
 
     def total(self) -> Joules | None:
-        """The energy so far; None where it is not known, and `why_not` says why."""
+        """The energy so far in joules; None where it is unknown, for the reason in `why_not`."""
         if self.why_not:
             return None
         if self._first is None or self._last is None:
@@ -123,14 +123,14 @@ class Meter(Struct):
         else:
             pairs = zip(self._watts, self._watts[1:], strict=False)
             joules = sum((after - before) * (low + high) / 2 for (before, low), (after, high) in pairs)
-        if joules <= 0:  # some kernels show the file and count nothing
+        if joules <= 0:  # some kernels have the file, but do not count
             self.why_not = f"{self.source} stands still"
             return None
         return Joules(joules, seconds, self.boundary, self.source)
 
 
 def of_processor(host: CounterHost) -> Meter:
-    """RAPL: all packages. The memory's own domain is another boundary and is left out."""
+    """The counters of RAPL for all packages. The domain `dram` is left out, since it is not part of a package."""
     names = [name for name in host.listdir(POWERCAP) if re.fullmatch(r"(intel-rapl|amd-rapl):\d+", name)]
     if not names:
         return Meter("rapl", "package", why_not=f"no energy counter: {POWERCAP} has no package domain (a virtual machine has none)")
@@ -138,7 +138,7 @@ def of_processor(host: CounterHost) -> Meter:
     for name in names:
         folder = f"{POWERCAP}/{name}"
         if not host.read(f"{folder}/name", limit=100).text.startswith("package"):
-            continue  # psys counts the whole board, and the packages again
+            continue  # psys counts the whole board, packages included
         found = host.read(f"{folder}/energy_uj", limit=100)
         if found.problem == "denied":
             return Meter("rapl", "package", why_not=f"needs root: {folder}/energy_uj may be read by root alone")
@@ -166,7 +166,7 @@ def of_card(host: CounterHost, gpu: Mapping[str, Any]) -> Meter:
 
 
 def hwmon(host: CounterHost, gpu: Mapping[str, Any]) -> str:
-    """The folder of a card's sensors; '' where there is none."""
+    """The hwmon folder of a card; '' where there is none."""
     base = f"/sys/bus/pci/devices/{gpu.get('address')}/hwmon"
     return next((f"{base}/{name}" for name in host.listdir(base) if name.startswith("hwmon")), "")
 

@@ -1,4 +1,4 @@
-"""How much main memory programs can still get: of the machine, or of the control group (container, job, slice) that has less left."""
+"""The main memory that programs can still allocate: the machine's, or that of the control group (container, job, slice) with less left."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _DEEPEST = 20
 
 
 class MemoryHost(Protocol):
-    """What reading the limits of memory needs of a host."""
+    """The methods that reading the limits of memory needs of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def main_memory(self) -> tuple[int, int] | None: ...
 
 
 def memory_is_short(host: MemoryHost) -> str:
-    """Why a worker has to go; '' while there is room."""
+    """Why a worker must be ended; '' while enough memory is left."""
     free, total = free_memory(host)
     if free is None or not total or free >= LEAST_FREE * total:
         return ""
@@ -28,7 +28,7 @@ def memory_is_short(host: MemoryHost) -> str:
 
 
 def free_memory(host: MemoryHost) -> tuple[int | None, int | None]:
-    """(bytes that programs can still get, bytes in all), of the machine or of the group with the least left; None where nobody says."""
+    """(bytes that programs can still allocate, bytes in all), of the machine or the group with the least left; None where unknown."""
     found = host.main_memory()
     if found is None:
         return None, None
@@ -45,7 +45,7 @@ def _groups(host: MemoryHost) -> Iterator[tuple[int, int]]:
 
 
 def _folders(host: MemoryHost) -> Iterator[tuple[str, str, str, tuple[str, str]]]:
-    """In a container the group's own folder is the root of the file system, whatever /proc/self/cgroup calls it."""
+    """The group's folder. In a container it is the root of the cgroup file system, whatever path /proc/self/cgroup gives."""
     second = "memory.max", "memory.current", ("inactive_file", "active_file")
     first = "memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")
     paths: dict[str, str] = {}
@@ -63,7 +63,7 @@ def _folders(host: MemoryHost) -> Iterator[tuple[str, str, str, tuple[str, str]]
 
 
 def _cache(host: MemoryHost, folder: str, names: tuple[str, str]) -> int:
-    """Bytes of files that are counted as used and go when memory is needed."""
+    """Bytes of cached files, which count as used, but are released when memory is needed."""
     total = 0
     for line in host.read(f"{folder}/memory.stat", limit=100_000).text.splitlines():
         name, _, value = line.partition(" ")

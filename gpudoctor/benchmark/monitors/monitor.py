@@ -1,6 +1,7 @@
-"""What happens on a device while it is measured: clocks, heat, throttling, power, and who else is at work on it.
+"""Monitors a device while it is measured: clocks, temperature, throttling, power, and other programs that use it.
 
-Sampled about once a second in a thread; files are read and tools are run through the host only. What is not there is not told.
+Sampled about once a second in a thread; files are read and tools are run through the host only.
+Values that the system does not show are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gpudoctor.system.host import Ran, Text
 from gpudoctor.system.processes import Guard
 
 OTHERS = 0.10
-"""Share of all cores (or of an engine of the device) that others may take before a measurement is called noisy."""
+"""Share of all cores (or of an engine of the device) that other programs may use before a measurement counts as noisy."""
 SAG = 0.15
 """A clock that ends so much below where it began was held back."""
 N = TypeVar("N", int, float)
@@ -34,7 +35,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """The window of one measurement. Empty texts: nothing of the kind; None: nobody could tell."""
+    """Observations during one measurement. An empty text: nothing was observed; None: it could not be observed."""
 
     throttled: str = ""
     others: str = ""
@@ -51,9 +52,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Share of the time (or of the bandwidth, as the tool counts) that memory was at work, median."""
     link: Link | None = None
     others_share: float | None = None
-    """Of all cores, what others took."""
+    """The share of all cores that other programs used."""
     others_grew: bool | None = None
-    """Whether others took clearly more in the second half of the window than in the first."""
+    """Whether other programs used clearly more in the second half of the window than in the first."""
     clock_ends: tuple[float, ...] = ()
     """The clock in the first and in the last third of the window."""
     heat_ends: tuple[float, ...] = ()
@@ -62,7 +63,7 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     @property
     def watched(self) -> bool:
-        """Whether anything could be seen at all."""
+        """Whether anything could be observed at all."""
         return any(value is not None for value in (self.clock_mhz, self.hottest_c, self.busy_percent))
 
     @property
@@ -96,7 +97,7 @@ def ends(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def sagged(clocks: Sequence[float]) -> bool:
-    """The median of the last third lies well below that of the first: three samples at least."""
+    """Whether the median of the last third is well below that of the first; False below three samples."""
     found = ends(clocks)
     return bool(found) and found[1] < (1 - SAG) * found[0]
 
@@ -127,7 +128,7 @@ class ToolHost(Protocol):
 
 
 class Watching:
-    """Samples watchers and the meter from `begin` to `end`, in a thread; each tool runs beside it in one of its own."""
+    """Samples watchers and the meter from `begin` to `end` in a thread; each tool runs in a thread of its own."""
 
     def __init__(
         self, host: ToolHost, watchers: Sequence[Monitor], meter: Meter, *, tools: Sequence[MonitoringTool] = (), interval: float = 1.0
@@ -139,7 +140,7 @@ class Watching:
         self._threads: list[threading.Thread] = []
 
     def begin(self) -> None:
-        """The first sample is taken here."""
+        """Takes the first sample."""
         if self._threads:
             return
         self._sample()
@@ -172,7 +173,7 @@ class Watching:
                 return
 
     def end(self) -> None:
-        """The last sample is taken here. May be called twice, and without begin."""
+        """Takes the last sample. May be called twice, and without begin."""
         if self._threads and not self._over.is_set():
             self._sample()
         self._over.set()
@@ -203,7 +204,7 @@ class Watching:
 
 
 def _safely(line: Callable[[str], None]) -> Callable[[str], None]:
-    """What a tool prints is not to be trusted to be a table."""
+    """Passes a tool's line to its parser; the output may have any form."""
 
     def take(text: str) -> None:
         try:

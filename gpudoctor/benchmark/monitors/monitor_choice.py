@@ -1,4 +1,4 @@
-"""Which card a target is, how it is watched, where its energy is counted, and what it can do at most."""
+"""Chooses for a target its card, its monitors, its energy counter and its ceiling."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gpudoctor.benchmark.reference_rows import DeviceRow, devices
 from gpudoctor.model.facts import Facts
 
 VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "ipu": "graphcore", "openvino": "intel", "npu": "intel"}
-"""Of backends that serve one maker; OpenVINO's gpu is Intel's too, and is found by its framework."""
+"""The vendor of backends that support one vendor only. OpenVINO's `gpu` is Intel's, too, and is recognised by its framework."""
 
 
 def gpu_of(facts: Facts, target: MeasurementTarget) -> Mapping[str, Any] | None:
-    """The record of `gpus` that this target is: by name, else by its number among those of its maker, else the only one there."""
+    """The record of `gpus` for this target: by name, else by its index among the vendor's cards, else the only card."""
     if target.on_processor:
         return None
     gpus = [gpu for gpu in facts.value("gpus") or [] if isinstance(gpu, Mapping)]
@@ -33,8 +33,8 @@ def gpu_of(facts: Facts, target: MeasurementTarget) -> Mapping[str, Any] | None:
     digits = target.device.replace(".", ":").rpartition(":")[2]
     index = int(digits) if digits.isdigit() else 0
     if len(ours) > 1 and target.name:
-        said = plain(target.name)
-        named = [gpu for gpu in ours if isinstance(gpu.get("name"), str) and (plain(gpu["name"]) in said or said in plain(gpu["name"]))]
+        names = plain(target.name)
+        named = [gpu for gpu in ours if isinstance(gpu.get("name"), str) and (plain(gpu["name"]) in names or names in plain(gpu["name"]))]
         ours = named if len(named) == 1 else ours
     if len(ours) == 1:
         return ours[0]
@@ -50,7 +50,7 @@ def peaks_of(host: ToolHost, facts: Facts, target: MeasurementTarget, memory_gbs
 
 
 def watching_for(host: ToolHost, facts: Facts, target: MeasurementTarget, pids: Sequence[int | str]) -> Watching:
-    """`pids`: the processes whose load is the measurement itself; may still grow until the watch begins."""
+    """The monitor of a target. `pids`: the processes whose load is the measurement itself; the list may grow until the monitor begins."""
     gpu = gpu_of(facts, target)
     if target.on_processor:
         return Watching(host, [ProcessorWatch(host, pids)], energy.of_processor(host))
@@ -68,7 +68,7 @@ def watching_for(host: ToolHost, facts: Facts, target: MeasurementTarget, pids: 
 
 
 def _busy_with(host: ToolHost, index: str) -> str:
-    """Programs that compute on an NVIDIA card before anything of ours does: the host remembers its first answer."""
+    """Programs that compute on an NVIDIA card before our workers do; the host caches this first answer."""
     listed = host.run(("nvidia-smi", "--query-compute-apps=pid,name", "--format=csv,noheader", "-i", index))
     lines = [line.partition(",")[2].strip().replace("\\", "/") for line in listed.stdout.splitlines()[:50]]
     names = list(dict.fromkeys(line.rpartition("/")[2][:40] for line in lines if line))
@@ -78,7 +78,7 @@ def _busy_with(host: ToolHost, index: str) -> str:
 def _card(
     host: ToolHost, gpu: Mapping[str, Any], target: MeasurementTarget, pids: Sequence[int | str], link: Sequence[Monitor]
 ) -> Watching:
-    """What sysfs and /proc show of a card; a tool of its maker besides, for what they do not show, where it is installed."""
+    """Monitors of a card by sysfs and /proc, and by the vendor's tool for the values that these lack, where it is installed."""
     meter, address, vendor = energy.of_card(host, gpu), str(gpu.get("address") or ""), gpu.get("vendor")
     watchers: list[Monitor] = [*link, CardWatch(host, gpu)]
     tools: list[MonitoringTool] = []

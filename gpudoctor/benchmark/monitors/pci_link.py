@@ -1,4 +1,4 @@
-"""The PCI Express link of a card, as sysfs shows it while the card is at work: idle cards slow it down, so it is asked under load."""
+"""The PCI Express link of a card, from sysfs. It is read under load, since idle cards reduce its speed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 class LinkWatch(Struct):
-    """One of the watchers of a measurement. `address`: of the card; what is asked is the device of it that sits in the slot."""
+    """Samples the link. `address`: the card's; the link is read from the card's device that is in the slot."""
 
     host: LinkHost
     address: str
@@ -36,22 +36,22 @@ class LinkWatch(Struct):
         return Seen(link=self._link if self._link.gt is not None else None)
 
     def _speed(self, name: str) -> float | None:
-        """'16.0 GT/s PCIe', '8 GT/s'; 'Unknown' is None."""
+        """GT/s from '16.0 GT/s PCIe' or '8 GT/s'; None for 'Unknown'."""
         word = self.host.read(f"{self._folder}/{name}", limit=64).text.strip().partition(" ")[0]
         return float(word) if re.fullmatch(r"\d{1,3}(\.\d{1,2})?", word) else None
 
     def _width(self, name: str) -> int | None:
-        """0 and 255 are how drivers say that they do not know."""
+        """The number of lanes; None for 0 and 255, by which drivers mark an unknown width."""
         text = self.host.read(f"{self._folder}/{name}", limit=64).text.strip()
         return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= 32 else None
 
 
 def slot_side(host: LinkHost, address: str) -> str:
-    """The folder of the device whose link leads to the slot; the card's own where it cannot be told."""
+    """The folder of the device whose link leads to the slot; the card's own where that is unknown."""
     return f"{DEVICES}/{slot_port(host, address) or address}"
 
 
 def gpu_address(gpu: Mapping[str, Any] | None) -> str | None:
-    """Of a record of `gpus`; None where its address is none of a bus (Windows, WSL, Apple)."""
+    """The link's sampler for a record of `gpus`; None where its address is not on a PCI bus (Windows, WSL, Apple)."""
     address = gpu.get("address") if gpu is not None else None
     return address if isinstance(address, str) and _ADDRESS.fullmatch(address) else None

@@ -1,4 +1,4 @@
-"""The processor while it is measured: load of others from /proc, clocks and throttling from sysfs."""
+"""Monitors the processor: load of other programs from /proc, clocks and throttling from sysfs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
 ROSE = 0.1
-"""Share of all cores by which the load of others grew, so that it may be why steps got slower."""
+"""Growth of other programs' load, as a share of all cores, that may explain slower steps."""
 FELL = 0.85
 """The part of what others left free in the first half of the window; less in the second may be why steps got slower."""
 HEAVY = 0.5
 """Share of others from which nobody can tell: a burst of them between two looks slows a step as much as a fault."""
 STOLEN = 0.03
-"""Share that the hypervisor may give to others."""
+"""Share of time that the hypervisor may give to other machines (steal) before it counts as a disturbance."""
 _MOST_CPUS = 8
-"""Clocks of more are not read: they cost more than they tell."""
+"""Clocks of further processors are not read, since reading costs time and they hardly differ."""
 
 
 class ReadingHost(Protocol):
@@ -33,7 +33,7 @@ class ReadingHost(Protocol):
 
 
 class ProcessorWatch(Struct):
-    """The processor: load of others from /proc, clocks and throttling from sysfs. `own`: processes whose load is the measurement."""
+    """Samples the processor. `own`: the processes whose load is the measurement."""
 
     host: CounterHost
     own: Sequence[int | str] = ()
@@ -64,12 +64,12 @@ class ProcessorWatch(Struct):
         user, nice, system, idle, waiting, irq, softirq, stolen = (float(word) for word in words[1:9])
         busy = user + nice + system + irq + softirq
         own = [ticks_of(self.host, process) for process in self.own]
-        if any(ticks is None for ticks in own):  # it is gone: what it took would look like another's
+        if any(ticks is None for ticks in own):  # one of our processes has ended: its time would count as another program's
             return None
         return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
 
     def _others_grew(self) -> bool | None:
-        """None below three samples, and where others took so much that nobody can tell."""
+        """Whether other programs' load grew. None below three samples, and where they used so much that it cannot be decided."""
         if len(self._loads) < 3:
             return None
         middle_one = self._loads[len(self._loads) // 2]
@@ -104,7 +104,7 @@ class ProcessorWatch(Struct):
 
 
 def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
-    """Whether others leave the processor alone now; watched for `seconds`. False where that cannot be seen."""
+    """Whether the processor is idle but for us, observed for `seconds`. False where that cannot be observed."""
     watch = ProcessorWatch(host, [os.getpid()])
     watch.sample(0.0)
     threading.Event().wait(seconds)
@@ -114,7 +114,7 @@ def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
 
 
 def ticks_in_a_second() -> float:
-    """100 on all usual kernels."""
+    """Clock ticks in a second (USER_HZ), which is 100 on all usual kernels."""
     if sys.platform == "win32":
         return 100.0
     try:
@@ -124,7 +124,7 @@ def ticks_in_a_second() -> float:
 
 
 def ticks_of(host: ReadingHost, process: int | str) -> float | None:
-    """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
+    """User and system time of a process and of its ended children, in clock ticks; None where the process has ended."""
     fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()
     return (
         sum(float(word) for word in fields[11:15])

@@ -1,4 +1,4 @@
-"""Several devices watched at once while replicas run on them, each once: their power is added up."""
+"""Monitors several devices at once while replicas run on them, each device once, and adds up their power."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.model.facts import Facts
 
 
 class TeamWatching:
-    """As a Watching, of the devices of `peers`. `pids`: the processes whose load is the measurement; may grow until it begins."""
+    """A Watching for the devices of `peers`. `pids`: the processes whose load is the measurement; the list may grow until it begins."""
 
     def __init__(self, host: ToolHost, facts: Facts, peers: Sequence[MeasurementTarget], pids: Sequence[int | str]) -> None:
         places = {peer.device: peer for peer in peers}
@@ -30,7 +30,7 @@ class TeamWatching:
             each.end()
 
     def seen(self) -> Seen:
-        """Of the first device; what disturbed any of them is of all."""
+        """The observations on the first device, with the disturbances of all of them."""
         parts = [each.seen() for each in self._all]
         return replace(
             parts[0], throttled="; ".join(dict.fromkeys(part.throttled for part in parts if part.throttled)),
@@ -38,7 +38,7 @@ class TeamWatching:
         )  # fmt: skip
 
     def total(self, least_seconds: float) -> tuple[Joules | None, str]:
-        """(joules of all in the seconds of the first, why there are none). `least_seconds`: of what is shorter nothing is told."""
+        """(joules of all devices in the first one's seconds, why there are none). `least_seconds`: shorter runs have no value."""
         found = [each.meter.total() for each in self._all]
         joules = [each for each in found if each is not None]
         if len(joules) < len(found):
@@ -46,7 +46,7 @@ class TeamWatching:
         if self._boards_unknown:
             return None, "two IPUs may share a board, and its power would be counted twice"
         first = joules[0]
-        if first.seconds < least_seconds - 1:  # the counter is read once a second
+        if first.seconds < least_seconds - 1:  # since the counter is read once a second
             return None, f"{first.seconds:.0f} s are too short for it: --full, or --duration {least_seconds:.0f}"
         watts = sum(each.watts for each in joules)
         return Joules(watts * first.seconds, first.seconds, first.boundary, first.source), ""

@@ -1,4 +1,4 @@
-"""Tools that tell what a card does while it is measured: nvidia-smi, xpu-smi, intel_gpu_top, gc-inventory. None of them is trusted."""
+"""Tools that monitor a card: nvidia-smi, xpu-smi, intel_gpu_top, gc-inventory. Their output is validated."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ NVIDIA_REASONS = {0x8: "hardware slowdown", 0x20: "heat (software)", 0x40: "heat
 XPU_METRICS = "0,1,2,3,6,7,17,31,34,35"
 """Use, power, clock, heat, memory read and written, share of the bandwidth, compute and copy engines, reason of throttling."""
 XPU_CAUSES = ("thermal", "current", "psu")
-"""Of Level Zero's reasons those that a sound machine does not show; a power cap is how cards run under full load."""
+"""Throttle reasons of Level Zero that a healthy machine does not have. A power cap is normal under full load."""
 LONGEST_OBJECT = 1_000_000
 """Characters of an object: more is none."""
 SHORTEST_PERIOD = 100.0
 """Milliseconds: the first object comes at once and covers next to nothing."""
 IPU_EVERY = 1.0
-"""Seconds between two runs; each takes about one."""
+"""Seconds between two runs; each run takes about one second."""
 MIB = 1 << 20
 
 
 class NvidiaWatch(Struct):
-    """Fed with the lines of `nvidia-smi --query-gpu=... -lms 500`, and those of `nvidia-smi pmon`, which has a line for each process."""
+    """Parses the lines of `nvidia-smi --query-gpu=... -lms 500`, and of `nvidia-smi pmon`, which has a line for each process."""
 
     meter: Meter
     host: ClientHost | None = None
@@ -78,7 +78,7 @@ class NvidiaWatch(Struct):
             pass
 
     def process(self, text: str) -> None:
-        """A line of pmon. The heading names the columns (newer drivers have more of them); '-' is an engine that it does not use."""
+        """Parses a line of pmon. The heading names the columns (newer drivers have more); '-' marks an unused engine."""
         words = text.split()
         if words[:2] == ["#", "gpu"]:
             self._columns = words[1:]
@@ -105,7 +105,7 @@ class NvidiaWatch(Struct):
 
 
 class XpuSmiWatch(Struct):
-    """Fed with the lines of `xpu-smi dump`: a heading, then a line a second; N/A is a sensor that this card has not."""
+    """Parses the lines of `xpu-smi dump`: a heading, then a line a second; N/A stands for a sensor that the card lacks."""
 
     meter: Meter
     _columns: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class XpuSmiWatch(Struct):
     _reasons: dict[str, None] = field(default_factory=dict)
 
     def tools(self, device: str) -> tuple[MonitoringTool, ...]:
-        """`device`: PCI address, or number. --metrics is understood by 1.x and by 2.x, -m by the older alone."""
+        """The command. `device`: PCI address, or number. Versions 1.x and 2.x accept --metrics; only 1.x accepts -m."""
         argv = "xpu-smi", "dump", "-d", device, "--metrics", XPU_METRICS
         return (MonitoringTool(argv, self.line, lambda ran: no_reading(self.meter, ran)),)
 
@@ -151,7 +151,7 @@ class XpuSmiWatch(Struct):
 
 
 class IntelTopWatch(Struct):
-    """Fed with the lines of `intel_gpu_top -J`: objects, one after another, in an array (newer ones) or bare, laid out in several ways.
+    """Parses the lines of `intel_gpu_top -J`: objects in an array (newer versions) or without one, in various layouts.
 
     Engine use and traffic of the memory controller. It counts by i915's PMU, so it needs root or CAP_PERFMON. Its watts are not taken:
     cards have a counter of their own, and those of integrated GPUs are a part of the package's.
@@ -167,7 +167,7 @@ class IntelTopWatch(Struct):
     _note: str = ""
 
     def tools(self, node: str) -> tuple[MonitoringTool, ...]:
-        """`node`: /dev/dri/card0."""
+        """The command. `node`: such as /dev/dri/card0."""
         return (MonitoringTool(("intel_gpu_top", "-J", "-s", "1000", "-d", f"drm:{node}", "-o", "-"), self.line, self.ended),)
 
     def line(self, text: str) -> None:
@@ -234,7 +234,7 @@ class IntelTopWatch(Struct):
 
 
 class IpuWatch(Struct):
-    """Fed with what `gc-inventory --json` prints, again and again: attributes of each IPU, as texts with units."""
+    """Parses the repeated output of `gc-inventory --json`: attributes of each IPU, as texts with units."""
 
     meter: Meter
     host: ClientHost
@@ -279,7 +279,7 @@ class IpuWatch(Struct):
 
 
 def no_reading(meter: Meter, ran: Ran) -> None:
-    """Why a tool gave no watts, where it never began or ended by itself with an error."""
+    """Why a tool gave no watts, where it did not start or ended with an error."""
     if meter.why_not or ran.stopped:
         return
     if ran.missing:
@@ -304,7 +304,7 @@ def _at(tree: Any, *names: str) -> float | None:
 
 
 def _leading(text: Any) -> float | None:
-    """'114.7 W', '1850MHz' and '21.25%' begin with a number."""
+    """The number at the beginning of a text such as '114.7 W', '1850MHz' or '21.25%'."""
     if not isinstance(text, str):
         return None
     digits = text.strip()[:30]

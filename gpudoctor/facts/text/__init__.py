@@ -17,7 +17,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("requirements", ("torch",)),
     ("torch_flavour", ("torch",)), ("zluda", ("zluda",)), ("hung_job", ("flight recorder of rank ", "\npython v")),
 )  # fmt: skip
-"""In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
+"""The readers in order. Some run only where the text, in lower case, has one of their words, since most texts show few tools."""
 SPECS = (
     FactSpec("text.stacks", "list", "stacks that a pasted text speaks of, the most spoken of first"),
     FactSpec("text.vendors", "list", "makers of the GPUs whose cards or stacks a pasted text shows"),

@@ -1,4 +1,4 @@
-"""What a text proves to be absent: only what a whole listing in it lacks. A probe takes an empty answer of the machine for proof; a text
+"""What a text proves to be absent: only what a whole listing in it lacks. A probe takes a machine's empty answer as proof, but a text
 that shows a part of a machine gives such answers to nearly every question."""
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _WHOLE = (
     "clinfo", "vulkaninfo", "sycl-ls", "rocminfo", "rocm-smi", "amd-smi", "nvidia-smi", "gc-", "vipu", "xpu-smi", "mokutil", "powershell",
     "system_profiler", "sysctl", "sw_vers", "lspci", "adapters", "modinfo", "dkms", "lsmod", "kernel.modules",
 )  # fmt: skip
-"""Programs that list all of their kind: where the text shows their output, what is not in it is not there."""
+"""Programs that list all items of a kind, so that an item missing from their output is absent."""
 _OF_THE_SYSTEM = ("not macOS", "no IPU software")
 """Reasons that follow from the system that the text names."""
 
 
 def is_filtered(typed: str) -> bool:
-    """A command line that lets through a part of what it lists."""
+    """Whether the command line pipes its listing to a filter: grep, head, cut."""
     return _FILTER.search(typed) is not None
 
 
 def is_cut(lines: Sequence[Numbered]) -> bool:
-    """Somebody left lines out and said so: '...', '[snip]', '(200 more lines)'."""
+    """Whether the lines have a mark of omission: '...', '[snip]', '(200 more lines)'."""
     return any(_CUT.match(line.text) for line in lines)
 
 
 def is_whole(section: Section) -> bool:
-    """Neither the command nor the person left out anything, as far as the text shows."""
+    """Whether neither the command nor the person left anything out, as far as the text shows."""
     return not is_filtered(section.typed) and not is_cut(section.lines)
 
 
@@ -60,7 +60,7 @@ def _proves(source: str, evidence: Evidence) -> bool:
 
 
 def unproven(facts: Facts, evidence: Evidence) -> None:
-    """Every absence that a probe drew from what the text does not show becomes unknown."""
+    """Makes unknown every absence that a probe concluded from what the text merely does not show."""
     for name, fact in list(facts.items()):
         if isinstance(fact, Unknown) or not _says_no(fact) or name.startswith("text.") or name in evidence.facts:
             continue

@@ -121,16 +121,16 @@ def _csv(section: Section, evidence: Evidence) -> None:
 
 
 def _rocminfo(evidence: Evidence) -> None:
-    """Agents and errors, also where no other line of the text shows an AMD GPU: the probe asks only beside one."""
-    said = evidence.commands.get(("rocminfo",), "")
-    if said:
-        agents, error = parse_rocminfo(said), parse_rocminfo_error(said)
+    """Records agents and errors also where no other line of the text shows an AMD GPU: the probe runs rocminfo only where there is one."""
+    output = evidence.commands.get(("rocminfo",), "")
+    if output:
+        agents, error = parse_rocminfo(output), parse_rocminfo_error(output)
         evidence.fact("rocm.agents", agents if agents is not None or not error else [], "rocminfo")
         evidence.fact("rocm.rocminfo.error", error, "rocminfo")
 
 
 def _card(name: str, device: str, evidence: Evidence) -> None:
-    """The name where our table has it, else the number (0x744c), which is sure but often stands for several cards."""
+    """Records a GPU by its name where the table of devices has it, else by its device ID (0x744c), which several cards may share."""
     by_id = _HEX.match(device)
     if by_id and lookup_name("amd", name[:80]) is None:
         evidence.gpu(f"1002:{by_id[1].lower()}", name[:80])

@@ -1,4 +1,4 @@
-"""Bytes that a person pasted to numbered lines: decoded, without colours, quoting and line ends of other systems."""
+"""Turns pasted bytes into numbered lines: decoded, without colours, quoting and line ends of other systems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BROKEN_AT = range(50, 100)
 
 
 def decode(raw: bytes) -> str:
-    """UTF-8, UTF-16 as PowerShell writes it into files, else Windows' western code page. Never fails."""
+    """The text, read as UTF-8, as UTF-16 as PowerShell writes it into files, or else as Windows' western code page. Never fails."""
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return raw.decode("utf-16", "replace")
     if raw[:400].count(b"\0") > len(raw[:400]) // 4:
@@ -53,7 +53,7 @@ def lines_of(text: str, first: int = 1) -> list[Numbered]:
 
 
 def clean(row: str) -> str:
-    """One line as it was meant: of a progress bar its last state, no escapes, no invisible letters, no quoting."""
+    """One line as a terminal would show it: a progress bar in its last state, no escapes, no invisible letters, no quoting."""
     row = row[:LONGEST_LINE]
     if "\r" in row:
         row = row.rstrip("\r").rpartition("\r")[2]
@@ -67,7 +67,7 @@ def clean(row: str) -> str:
 
 
 def unquoted(lines: Sequence[Numbered]) -> list[Numbered]:
-    """Without the marks of e-mail and Markdown quoting where a good part of the lines has them, and without a log's time stamps."""
+    """The lines without the marks of e-mail and Markdown quoting, where many lines have them, and without a log's time stamps."""
     filled = [line for line in lines if line.text.strip()]
     quoted = sum(_QUOTED.match(line.text) is not None for line in filled)
     stamped = sum(_STAMP.match(line.text) is not None for line in filled)
@@ -90,10 +90,10 @@ def _without_its_mark(line: Numbered) -> Numbered:
 
 
 def _rejoined(lines: Sequence[Numbered]) -> list[Numbered]:
-    """With the last line of a traceback in one piece where a mail program or a form broke it, before a word in small letters."""
+    """The lines, with the last line of a traceback rejoined where a mail program or a form broke it before a word in small letters."""
     whole: list[Numbered] = []
     width = 0
-    """Letters of the line above where that is an exception, or goes on with one; else 0."""
+    """The length of the line above, if that is an exception or its continuation; else 0."""
     for line in lines:
         if width in _BROKEN_AT and _GOES_ON.match(line.text):
             whole[-1] = replace(whole[-1], text=f"{whole[-1].text} {line.text}")

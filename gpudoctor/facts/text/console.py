@@ -1,4 +1,4 @@
-"""What somebody asked at Python's prompt, or with `python -c`, and what it answered: torch's version and which devices it sees."""
+"""What was typed at Python's prompt, or with `python -c`, and the output: torch's version and which devices it sees."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     seen: dict[str, bool] = {}
     lines = [line.text.strip() for line in sheet.lines if line.text.strip()]
     for question, answer in pairwise(lines):
-        asked, at_once = _ASKED.match(question), _AT_ONCE.search(question)
-        if at_once and (both := _BOTH.match(answer)):
-            version = version or both["version"]
-            seen.setdefault(at_once["device"], both["seen"] == "True")
-        elif asked and asked["what"] == "__version__" and (told := _VERSION.match(answer)):
-            version = version or told["version"]
-        elif asked and (said := _ANSWER.match(answer)):
-            seen.setdefault(asked["what"].partition(".")[0], said["seen"] == "True")
+        typed, at_once = _ASKED.match(question), _AT_ONCE.search(question)
+        if at_once and (pair_shown := _BOTH.match(answer)):
+            version = version or pair_shown["version"]
+            seen.setdefault(at_once["device"], pair_shown["seen"] == "True")
+        elif typed and typed["what"] == "__version__" and (version_shown := _VERSION.match(answer)):
+            version = version or version_shown["version"]
+        elif typed and (truth_shown := _ANSWER.match(answer)):
+            seen.setdefault(typed["what"].partition(".")[0], truth_shown["seen"] == "True")
     if version:
         evidence.package("torch", version)
         evidence.saw("Python's prompt")
-        for device, there in seen.items():
-            evidence.torch_sees(device, there, version)
+        for device, available in seen.items():
+            evidence.torch_sees(device, available, version)

@@ -1,4 +1,4 @@
-"""What Windows, macOS and conda say of a machine: dxdiag, system_profiler as text, wsl --version, docker info, conda info."""
+"""Reads how Windows, macOS and conda describe a machine: dxdiag, system_profiler as text, wsl --version, docker info, conda info."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _dxdiag(sheet: Sheet, evidence: Evidence) -> None:
-    """Display devices in the form in which Windows itself lists them to the probe."""
+    """Records display devices in the form in which the probe gets them from Windows."""
     cards: list[dict[str, object]] = []
     for line in sheet.lines:
         found = _PAIR.match(line.text)
@@ -74,7 +74,7 @@ def _system_profiler(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _wsl(sheet: Sheet, evidence: Evidence) -> None:
-    """`wsl --version` in any language: the order of the words differs, the forms of the numbers do not."""
+    """Reads `wsl --version` in any language: the words differ, the forms of the version numbers do not."""
     start = next((number for number, line in enumerate(sheet.lines) if _WSL_VERSION.match(line.text)), None)
     if start is None:
         return
@@ -94,7 +94,7 @@ def _docker(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _conda(sheet: Sheet, evidence: Evidence) -> None:
-    """Conda's virtual packages: the CUDA version that the driver offers, the kernel."""
+    """Reads conda's virtual packages: the CUDA version that the driver supports, and the kernel."""
     for line in sheet.lines:
         found = _VIRTUAL.match(line.text)
         if not found:

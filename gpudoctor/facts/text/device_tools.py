@@ -46,13 +46,13 @@ def product_of(name: str) -> tuple[str, str] | None:
 
 
 def _card_of(name: str) -> tuple[str, str] | None:
-    """As drivers and our tables call it: 'Arc A770 Graphics'."""
+    """Vendor and product by the name that drivers and the tables of devices use: 'Arc A770 Graphics'."""
     card = product_of(name)
     return (card[0], f"{card[1]} Graphics") if card and card[0] == "intel" and card[1].startswith("Arc ") else card
 
 
 def _lspci(sheet: Sheet, evidence: Evidence) -> None:
-    """Lines with numbers ([8086:56a0]) are left to the probe, which knows more. The lines of -k below a device tell its driver."""
+    """Leaves lines with numbers ([8086:56a0]) to the probe, which reads more from them. The lines of -k below a device name its driver."""
     card: tuple[str, str] | None = None
     ipus: list[str] = []
     for line in sheet.lines:

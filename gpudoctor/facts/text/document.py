@@ -16,7 +16,7 @@ from gpudoctor.model.signature import ADVICE, CODE, Numbered
 
 REPORT, SOURCE, CONFIG, NOTES, MANUAL = "report", "source", "config", "notes", "manual"
 ROLES = {SOURCE: CODE, CONFIG: CODE, NOTES: ADVICE, MANUAL: ADVICE}
-"""What every line of such a text is, but for errors at its margin; a report is read line by line."""
+"""The role of every line of such a text, except errors at its margin. A report has roles line by line."""
 LOOKED_AT = 400
 
 _STATEMENTS = (

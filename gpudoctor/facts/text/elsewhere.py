@@ -1,4 +1,4 @@
-"""Systems that a text names and that are not at hand: from which somebody logs in, on which it works, which a page supports."""
+"""Systems that a text names and that are not at hand: one from which a person logs in, one where it works, one that a page supports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IN_A_LIST = (
     rf"(?:{_SYSTEM}{_AND}){{1,4}}{_MAC}(?:{_AND}{_SYSTEM}){{0,3}}", rf"{_MAC}(?:{_AND}{_SYSTEM}){{1,4}}",
     rf"(?:{_WINDOWS}{_AND}linux|linux{_AND}{_WINDOWS})\b",
 )  # fmt: skip
-"""'Linux, macOS and Windows': nobody runs all of them."""
+"""'Linux, macOS and Windows': a list of systems that cannot all be at hand."""
 _WAY_IN = (
     r"(?:ssh|log(?:ged|ging)? in|connect(?:s|ed|ing)?|connection|putty|rdp|vnc|vpn|tunnel|client|vs ?code|editor|browser|terminal|reached|"
     r"remote\w*)"
@@ -46,7 +46,7 @@ _NOT_HERE = (
 _ELSEWHERE = lazy("|".join((*_IN_A_LIST, *_NOT_HERE)), re.IGNORECASE)
 _NAMED = lazy(r"mac|windows|wsl|linux|ubuntu|container", re.IGNORECASE)
 _OF_A_TOOL = lazy(r"^\s*[\w ()/]{2,40}\s?[:=]\s|^\s*[|│]|[\\/]\w+[\\/]")
-"""'OS: …', a row of a table and a path speak of the machine at hand, whatever else they name."""
+"""'OS: …', a row of a table and a path describe the machine at hand, whatever else they name."""
 
 
 def at_hand(text: str) -> str:

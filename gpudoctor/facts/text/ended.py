@@ -1,4 +1,4 @@
-"""Which texts say that their trouble is over, and which quotes tell of one that only somebody else has."""
+"""Which texts say that their trouble is over, and which quotes report a trouble that only somebody else has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SAME = lazy(r"\bsame (?:here|problem|issue|error|for me)\b|\bme too\b|\bbut\b[^
 
 
 def is_over(lines: Sequence[Numbered], first: int, fails: Callable[[int], bool]) -> bool:
-    """Whether the first line, the last ones or one by itself say so: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
+    """Whether the first line, the last lines or a line by itself says so: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
     if shapes.SOLVED.match(lines[first].text) is not None or _by_a_line(lines, fails):
         return True
     if any(_ON_PURPOSE.search(line.text) for line in lines):
@@ -46,12 +46,12 @@ def is_over(lines: Sequence[Numbered], first: int, fails: Callable[[int], bool])
 
 
 def _goes_on(row: int, end: int, fails: Callable[[int], bool]) -> bool:
-    """Whether a log that failed above this row fails below it, too."""
+    """Whether a log that failed above this row also fails below it."""
     return any(map(fails, range(row + 1, end))) and any(map(fails, range(row)))
 
 
 def _by_a_line(lines: Sequence[Numbered], fails: Callable[[int], bool]) -> bool:
-    """Whether a line says only this, nobody complains below it, and no log that failed above it goes on to fail."""
+    """Whether a line says only that the trouble is over, no complaint follows it, and no log that failed above it fails again below."""
     solved = next((row for row in reversed(range(len(lines))) if _says_so(lines[row].text)), None)
     if solved is None or lines[solved].text.rstrip().endswith("?"):
         return False
@@ -67,12 +67,16 @@ def _says_so(text: str) -> bool:
 
 
 def denied(lines: Sequence[Numbered], troubles: Callable[[int], bool]) -> frozenset[int]:
-    """The rows of quotes and of the answers that have no such trouble: 'I do not see this on my machine'."""
+    """The rows of quoted troubles, and of the answers that deny them: 'I do not see this on my machine'."""
     quotes = frozenset(row for row, line in enumerate(lines) if line.quoted or _MARK.match(line.text))
     if not quotes:
         return quotes
-    own = [row for row in range(min(quotes) + 1, len(lines)) if row not in quotes]
-    answers = [row for row in own if _DENIAL.search(lines[row].text) and polarity(_DENIAL.sub(" ", lines[row].text)) != TROUBLE]
-    if not answers or any(_SAME.search(lines[row].text) for row in own) or any(troubles(row) for row in own if row not in answers):
+    unquoted = [row for row in range(min(quotes) + 1, len(lines)) if row not in quotes]
+    answers = [row for row in unquoted if _DENIAL.search(lines[row].text) and polarity(_DENIAL.sub(" ", lines[row].text)) != TROUBLE]
+    if (
+        not answers
+        or any(_SAME.search(lines[row].text) for row in unquoted)
+        or any(troubles(row) for row in unquoted if row not in answers)
+    ):
         return frozenset()
     return frozenset((*(row for row in quotes if row < answers[-1]), *answers))

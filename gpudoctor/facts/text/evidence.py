@@ -1,4 +1,4 @@
-"""What readers take from a text: outputs of commands, contents of files, variables, packages, and facts in so many words."""
+"""What readers take from a text: outputs of commands, contents of files, variables, packages, and facts that it states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONFLICT = Unknown("conflicting")
 
 
 class Evidence(Struct):
-    """Filled by all readers in turn. What two places of a text say differently is unknown, not the one or the other."""
+    """What all readers found, each adding to it in turn. A fact that two places of a text contradict becomes unknown."""
 
     commands: dict[tuple[str, ...], str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
@@ -22,21 +22,21 @@ class Evidence(Struct):
     packages: dict[str, str] = field(default_factory=dict)
     """Python distributions by normalised name."""
     all_packages: bool = False
-    """A whole listing was there: what it lacks is not installed."""
+    """Whether the text has a whole listing of packages, so that a package missing from it is not installed."""
     partial: set[str] = field(default_factory=set)
-    """Programs of whose output the text shows a part: what that lacks may be there all the same."""
+    """Programs of whose output the text shows only a part, which proves no absence."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """Facts that no command of ours gives in this form; a probe's answer outweighs them."""
     gpus: list[tuple[str, str]] = field(default_factory=list)
     """Vendor and name, or PCI id and name, of devices that the text names, in its order."""
     drivers: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    """By such a device: the kernel driver that holds it; None where the text shows that none does."""
+    """The kernel driver of each such device; None where the text shows that it has none."""
     gfx: list[str] = field(default_factory=list)
     """AMD's targets that the text names."""
     platforms: list[str] = field(default_factory=list)
     """What the text runs on, most telling first: linux, wsl2, windows, macos, container."""
     frameworks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """As python.frameworks: what a framework said of itself."""
+    """Tables in the form of python.frameworks, from what a framework printed about itself."""
     recognised: list[str] = field(default_factory=list)
     """What readers found, for a person: 'collect_env', 'nvidia-smi'."""
     _doubted: set[str] = field(default_factory=set)
@@ -52,7 +52,7 @@ class Evidence(Struct):
         self.variables.setdefault(name, value)
 
     def package(self, name: str, version: str) -> None:
-        """The first word on a package counts; another version later on makes it doubtful, and a longer form of the same one refines it."""
+        """Keeps a package's first version. A different one later on makes it doubtful; a longer form of the same one replaces it."""
         name, version = normalise(name), version.strip()
         known = self.packages.get(name)
         if not version or name in self._doubted:
@@ -64,7 +64,7 @@ class Evidence(Struct):
             self._doubted.add(name)
 
     def imported(self, name: str, version: str) -> None:
-        """What a program said of itself while it ran outweighs lists that contradict each other."""
+        """Settles a doubtful package: the version that a running program reports outweighs lists that contradict each other."""
         name = normalise(name)
         if name in self._doubted:
             self.packages[name] = version
@@ -83,29 +83,29 @@ class Evidence(Struct):
         self.gpus.append((maker, name))
 
     def torch_sees(self, device: str, seen: bool, version: str) -> None:
-        """torch was imported, and `device` (cuda, xpu) is there for it or is not."""
+        """Records that torch was imported, and whether it sees `device` (cuda, xpu)."""
         torch = self.frameworks.setdefault("torch", {"imported": True, "version": version, "devices": []})
         if seen:
             torch["devices"].append({"id": f"{device}:0", "name": self.gpus[0][1] if self.gpus else device})
 
     def failed_import(self, framework: str, name: str, message: str) -> None:
-        """The first failure of a framework counts: what follows it is its consequence."""
-        said = self.frameworks.setdefault(framework, {"imported": False, "error": {"kind": "exception", "name": name, "message": message}})
-        said.setdefault("error", None)
+        """Keeps a framework's first failure: later ones are its consequences."""
+        table = self.frameworks.setdefault(framework, {"imported": False, "error": {"kind": "exception", "name": name, "message": message}})
+        table.setdefault("error", None)
 
     def platform(self, kind: str) -> None:
         if kind not in self.platforms:
             self.platforms.append(kind)
 
     def python(self) -> Mapping[str, Any]:
-        """The Python environment in the form that python.json of a capture has."""
+        """The Python environment in the form of a capture's python.json."""
         version = self.facts.get("python.version")
-        said: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         if self.packages or self.all_packages:
-            said["distributions"] = dict(self.packages)
+            found["distributions"] = dict(self.packages)
         if isinstance(version, Known):
-            said["version"] = version.value
+            found["version"] = version.value
         if self.frameworks:
-            said.setdefault("distributions", {})
-            said["frameworks"] = {name: dict(table) for name, table in self.frameworks.items()}
-        return said
+            found.setdefault("distributions", {})
+            found["frameworks"] = {name: dict(table) for name, table in self.frameworks.items()}
+        return found

@@ -1,4 +1,4 @@
-"""The last lines of tracebacks: which framework could not be imported, and with which words."""
+"""The last lines of tracebacks: which framework could not be imported, and with which message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _framework(lines: Sequence[Numbered], index: int, message: str) -> str:
-    """The package whose import failed: the outermost one that is installed, else what the script imports."""
+    """The package whose import failed: that of the outermost frame in site-packages, else one that the message or an import names."""
     above = lines[max(0, index - _ABOVE) : index]
     begin = next((number for number in range(len(above) - 1, -1, -1) if above[number].text.startswith("Traceback")), 0)
     for line in above[begin:]:

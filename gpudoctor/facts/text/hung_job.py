@@ -40,9 +40,9 @@ _WAITS = (
 def read(sheet: Sheet, evidence: Evidence) -> None:
     ranks: dict[str, dict[str, Any]] = {}
     for rank in (*_recorders(sheet), *_stacks(sheet)):
-        known = ranks.setdefault(str(rank["rank"]), {})
+        merged = ranks.setdefault(str(rank["rank"]), {})
         for key, value in rank.items():
-            known.setdefault(key, value)
+            merged.setdefault(key, value)
     if not ranks:
         return
     evidence.saw("dumps of a distributed job")
@@ -53,7 +53,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _recorders(sheet: Sheet) -> Iterable[dict[str, Any]]:
-    """Of each dump: the first group (the default one), and the last collective that did not end."""
+    """One record for each flight recorder's dump: its first group (the default one), and the first collective that did not complete."""
     rank: dict[str, Any] | None = None
     for line in sheet.lines:
         if begin := _RECORDER.match(line.text):
@@ -77,7 +77,7 @@ def _recorders(sheet: Sheet) -> Iterable[dict[str, Any]]:
 
 
 def _stacks(sheet: Sheet) -> Iterable[dict[str, Any]]:
-    """Of each dump of py-spy: where the main thread is, in code of the person's own, and what it waits for."""
+    """One record for each py-spy dump: where the main thread stands in the training's own code, and what it waits for."""
     lines = sheet.lines
     for place, line in enumerate(lines):
         process = _PROCESS.match(line.text)
@@ -88,15 +88,15 @@ def _stacks(sheet: Sheet) -> Iterable[dict[str, Any]]:
             continue
         option, file = _RANK_OPTION.search(process[2]), _RANK_FILE.search(line.source or "")
         rank = {"rank": option[1] if option else file[1] if file else f"of process {process[1]}", "process": process[1]}
-        own = next((frame for frame in frames if _is_own(frame[1])), frames[-1])
-        rank["stands_at"] = f"{own[0]} ({own[1]}{f':{own[2]}' if own[2] else ''})"
+        own_frame = next((frame for frame in frames if _is_own(frame[1])), frames[-1])
+        rank["stands_at"] = f"{own_frame[0]} ({own_frame[1]}{f':{own_frame[2]}' if own_frame[2] else ''})"
         inner = [f"{name} ({file})" for name, file, _ in frames[:4]]
-        waits = next((what for what, form in _WAITS for frame in inner if form.search(frame)), None)
+        waits = next((reason for reason, form in _WAITS for frame in inner if form.search(frame)), None)
         yield {**rank, **({"waits_for": waits} if waits else {})}
 
 
 def _main_thread(lines: Sequence[Any]) -> Iterable[tuple[str, str, str]]:
-    """The frames of the main thread, innermost first."""
+    """The frames of the main thread as (function, file, line), innermost first."""
     inside = False
     for line in lines:
         thread = _THREAD.match(line.text)
@@ -112,12 +112,12 @@ def _main_thread(lines: Sequence[Any]) -> Iterable[tuple[str, str, str]]:
 
 
 def _is_own(file: str) -> bool:
-    """Whether a file is no library's: py-spy shortens those of site-packages to package/module.py, and frozen modules have no file."""
+    """Whether a file belongs to no library. py-spy shortens those of site-packages to package/module.py; frozen modules have no file."""
     return not file.startswith(("<", "torch/", "threading", "multiprocessing/", "queue", "selectors", "concurrent/"))
 
 
 def _together(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the ranks say beside each other."""
+    """Facts about the job as a whole, from its ranks' records."""
     found: dict[str, Any] = {"job.count": len(ranks)}
     recorded = [rank for rank in ranks if "enqueued" in rank]
     if recorded:
@@ -152,13 +152,13 @@ def _compared(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _by_stacks(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of stacks alone: the ranks that do not wait in a collective while most do."""
+    """Facts from stacks alone: the ranks that do not wait in a collective while at least as many others do."""
     waits = Counter(rank.get("waits_for") for rank in ranks)
-    others = [rank for rank in ranks if rank.get("waits_for") != "a collective"]
-    if not waits["a collective"] or not others or len(others) >= waits["a collective"] + 1:
+    not_waiting = [rank for rank in ranks if rank.get("waits_for") != "a collective"]
+    if not waits["a collective"] or not not_waiting or len(not_waiting) >= waits["a collective"] + 1:
         return {}
     waiting = next(rank for rank in ranks if rank.get("waits_for") == "a collective")
     return {
-        "job.waiting_count": waits["a collective"], "job.behind_count": len(others), "job.waits_in": waiting["stands_at"],
-        "job.behind": ", ".join(rank["rank"] for rank in others[:16]), "job.behind_at": f"in {others[0]['stands_at']}",
+        "job.waiting_count": waits["a collective"], "job.behind_count": len(not_waiting), "job.waits_in": waiting["stands_at"],
+        "job.behind": ", ".join(rank["rank"] for rank in not_waiting[:16]), "job.behind_at": f"in {not_waiting[0]['stands_at']}",
     }  # fmt: skip

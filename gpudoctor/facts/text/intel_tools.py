@@ -1,4 +1,4 @@
-"""What intel_gpu_top (list, screen, JSON) and xpu-smi or xpumcli (discovery, statistics, health, diagnosis, errors) print."""
+"""Reads the output of intel_gpu_top (list, screen, JSON) and of xpu-smi or xpumcli (discovery, statistics, health, diagnosis, errors)."""
 
 from __future__ import annotations
 

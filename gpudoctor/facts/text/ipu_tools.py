@@ -25,7 +25,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _attributes(lines: Sequence[Numbered], tool: str, evidence: Evidence) -> None:
-    """Each device begins with its id. What gc-inventory --json would list, and gc-info of the first device."""
+    """Each device begins with its id. Records what gc-inventory --json would list, and gc-info's output for the first device."""
     devices: list[dict[str, str]] = []
     for line in lines:
         found = _PAIR.match(line.text)
@@ -41,7 +41,7 @@ def _attributes(lines: Sequence[Numbered], tool: str, evidence: Evidence) -> Non
 
 
 def _gc_monitor(sheet: Sheet, evidence: Evidence) -> None:
-    """The table is handed on: attached processes are read by the probe."""
+    """Passes the table on to the probe, which reads the attached processes."""
     for section in sheet.sections:
         start = next((number for number, line in enumerate(section.lines) if _GC_MONITOR.match(line.text)), None)
         if start is not None:

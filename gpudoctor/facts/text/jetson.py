@@ -24,7 +24,7 @@ _NOT_MINE = lazy(
     r"(?:an?\W+|my\W+|the\W+|on\W+)*(?:NVIDIA )?$",
     re.IGNORECASE,
 )
-"""Ahead of a board that is not the one at hand."""
+"""Words before a board that is not the one at hand."""
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

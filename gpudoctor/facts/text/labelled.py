@@ -22,7 +22,7 @@ _GPU_LINE = lazy(r"^\s*(?:\*\s*)?(?:\[\d+\]|GPU \d+:?)\s*(?P<name>\S.{2,100})$")
 
 
 class _State(Struct):
-    """What later labels of one listing need of earlier ones."""
+    """What the readers of later labels need from earlier labels of the same listing."""
 
     torch: dict[str, object]
 
@@ -44,12 +44,12 @@ def _torch(value: str, evidence: Evidence, state: _State) -> None:
     if found:
         evidence.package("torch", found["version"])
         state.torch["version"] = found["version"]
-        told = re.search(r"\((?P<seen>True|False|[A-Z]{2,4})\)", value)
-        if told and told["seen"] in ("True", "CUDA"):  # 'PyTorch version (GPU?): 2.1.0+cu121 (True)', '(accelerator?): 2.7.1 (XPU)'
+        device = re.search(r"\((?P<seen>True|False|[A-Z]{2,4})\)", value)
+        if device and device["seen"] in ("True", "CUDA"):  # 'PyTorch version (GPU?): 2.1.0+cu121 (True)', '(accelerator?): 2.7.1 (XPU)'
             state.torch["cuda_available"] = True
-        elif told and told["seen"] == "XPU":
+        elif device and device["seen"] == "XPU":
             state.torch["xpu_available"] = True
-        elif told and told["seen"] in ("False", "NA") and re.search(r"\+(?:cu|rocm)\d", found["version"]):
+        elif device and device["seen"] in ("False", "NA") and re.search(r"\+(?:cu|rocm)\d", found["version"]):
             state.torch["cuda_available"] = False
 
 
@@ -87,7 +87,7 @@ def _processor(value: str, evidence: Evidence, state: _State) -> None:
 
 
 def _flags(value: str, evidence: Evidence, state: _State) -> None:
-    """The line of lscpu, as collect_env repeats it; a line that was cut proves no absence."""
+    """The flags line of lscpu, as collect_env repeats it. A line that was cut does not prove that a flag is absent."""
     flags = value.split()
     if len(flags) >= 20 and not value.endswith(("...", "…")):
         evidence.fact("cpu.flags", flags, "lscpu")
@@ -268,13 +268,13 @@ def _device_properties(found: re.Match[str], evidence: Evidence) -> None:
 
 
 def _framework(evidence: Evidence, state: _State) -> None:
-    """What collect_env says of torch: it ran there, and saw a device or did not."""
-    said = state.torch
-    built = {key: str(said[key]) for key in ("cuda", "hip", "xpu") if said.get(key)}
-    if "version" in said and (built or said.get("collected") or said.get("debug")):
-        debug = {"debug": True} if said.get("debug") else {}
-        evidence.imported("torch", str(said["version"]))
-        evidence.fact("torch.version_file", {"version": said["version"], **built, **debug}, "collect_env")
+    """Facts about torch from collect_env, which imports it: its build, and whether it sees a device."""
+    found = state.torch
+    built = {key: str(found[key]) for key in ("cuda", "hip", "xpu") if found.get(key)}
+    if "version" in found and (built or found.get("collected") or found.get("debug")):
+        debug = {"debug": True} if found.get("debug") else {}
+        evidence.imported("torch", str(found["version"]))
+        evidence.fact("torch.version_file", {"version": found["version"], **built, **debug}, "collect_env")
     for device in ("cuda", "xpu"):
-        if f"{device}_available" in said and "version" in said:
-            evidence.torch_sees(device, bool(said[f"{device}_available"]), str(said["version"]))
+        if f"{device}_available" in found and "version" in found:
+            evidence.torch_sees(device, bool(found[f"{device}_available"]), str(found["version"]))

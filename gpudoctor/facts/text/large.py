@@ -1,4 +1,4 @@
-"""A log of any size to the lines that matter: one pass, chunk by chunk, with one automaton of all literals.
+"""Reduces a log of any size to the lines that matter: one pass, chunk by chunk, with one automaton of all literals.
 
 What is kept is bounded: the beginning, the end, and some lines around the first places where each literal stands.
 """
@@ -15,18 +15,18 @@ from gpudoctor.model.signature import Numbered
 WHOLE = 1 << 20
 """Bytes up to which a text is read as it is."""
 MOST_LINES = 40_000
-"""Lines up to which a text is read as it is, and that are kept of a longer one: each costs a look by every reader, whatever its length."""
+"""Lines up to which a text is read in full, and to which a longer one is reduced, since every reader examines each line."""
 CHUNK = 1 << 20
 ENDS = 128 << 10
 """Bytes kept of the beginning and of the end."""
 CARRIED = 32 << 10
-"""Bytes of a chunk that are seen again with the next one, so that nothing is cut in two."""
+"""Bytes at the end of a chunk that are searched again with the next one, so that no match is cut in two."""
 EACH = 20
-"""Places of one literal that are kept, while little is kept of the whole."""
+"""The largest number of places of one literal, as long as fewer than PLENTY lines are kept."""
 PLENTY = 4_000
-"""Lines kept from which on only the first place of each literal is added: what comes so often says the same each time."""
+"""The number of kept lines from which on only the first place of each literal is added, since further ones are repetitions."""
 MOST_KEPT = 6 << 20
-"""Bytes kept of all lines together, the end not counted: what is read from them takes several times as much."""
+"""The largest sum of bytes of kept lines, without the text's end. Reading them takes several times as much memory."""
 AROUND = 12
 AFTER_ANCHOR = 140
 """Lines kept after the head of a listing that readers know."""
@@ -40,7 +40,7 @@ ANCHORS = (
 
 
 def read(chunks: Iterable[bytes], literals: Callable[[], Sequence[str]], progress: Callable[[int], None] | None = None) -> list[Numbered]:
-    """Lines of a text, numbered as in the whole. `literals` are asked for a long one; `progress` is told how many bytes were read."""
+    """Lines of a text, numbered as in the whole. `literals` is called for a long one; `progress` receives the number of bytes read."""
     source = iter(chunks)
     head = bytearray()
     for chunk in source:
@@ -51,7 +51,7 @@ def read(chunks: Iterable[bytes], literals: Callable[[], Sequence[str]], progres
 
 
 def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """PowerShell's files are UTF-16; everything else is searched as it is."""
+    """Recodes UTF-16, which PowerShell writes; everything else is searched as it is."""
     first = next(chunks, b"")
     if first[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         yield from chain((first,), chunks)
@@ -62,7 +62,7 @@ def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callable[[int], None] | None) -> list[Numbered]:
-    from ahocorasick_rs import BytesAhoCorasick  # late: most texts are short
+    from ahocorasick_rs import BytesAhoCorasick  # imported late: most texts are short
 
     wanted = [literal.encode() for literal in dict.fromkeys((*ANCHORS, *literals))]
     automaton, seen = BytesAhoCorasick(wanted), [0] * len(wanted)
@@ -89,14 +89,14 @@ def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callabl
 
 
 def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Chunks of one size, whatever the sizes were that came."""
+    """The same bytes in pieces of one size, whatever the sizes of `chunks`."""
     for chunk in chunks:
         for begin in range(0, len(chunk), CHUNK):
             yield chunk[begin : begin + CHUNK]
 
 
 class _Lines:
-    """Numbers of the lines of a piece. Matches come in order, so that each end of a line is counted about once."""
+    """Line numbers within a piece. Matches come in order, so that each line end is counted about once."""
 
     def __init__(self, text: bytes, first: int) -> None:
         self.text = text
@@ -112,7 +112,7 @@ class _Lines:
 
 
 class _Kept:
-    """Lines of the text by their number, as long as there is room for them."""
+    """Lines of the text by their number, up to a limit of bytes and lines."""
 
     def __init__(self) -> None:
         self.rows: dict[int, bytes] = {}
@@ -138,7 +138,7 @@ class _Kept:
         self.add(lines, begin, end)
 
     def add(self, lines: _Lines, begin: int, end: int, more: int = 0) -> None:
-        """`more`: bytes, and as many lines, for which there is room besides."""
+        """Keeps the lines between two positions of the piece. `more` raises the limit of bytes by that many, that of lines by more // 8."""
         number = lines.number_at(begin)
         for row in lines.text[begin:end].split(b"\n"):
             longer = min(len(row), LONGEST_LINE) - len(self.rows.get(number, b""))

@@ -1,4 +1,4 @@
-"""Which program speaks in a line: the head of a syslog or journal line, of a `program: message`, and the name of a logger.
+"""Which program wrote a line: the head of a syslog or journal line, of a `program: message`, and the name of a logger.
 
 A program that has nothing to do with computing on a GPU has troubles of its own: its 'out of memory' is no message of a framework.
 """
@@ -40,7 +40,7 @@ class _Others(Struct, frozen=True):
 
 @cache
 def _others() -> _Others:
-    from gpudoctor.model.package_data import data_table  # late: a machine has no text, and many a text no line of another program
+    from gpudoctor.model.package_data import data_table  # imported late: most runs never need the table
 
     table = data_table("other-programs")
     named = [name for group in table["program"].values() for name in group]
@@ -51,17 +51,17 @@ def _others() -> _Others:
 
 
 def other_program(line: str) -> str:
-    """The program that speaks in this line where it is one that computes nothing on a GPU; empty for any other and where none is named."""
+    """The program that wrote the line, if it is one that computes nothing on a GPU; empty for any other, and where none is named."""
     text = line[:LONGEST].strip()
     found = _SYSLOG.match(text) or _WITH_ITS_NUMBER.match(text)
     if found:
         name = _plain(found["program"])
         return name if _is_other(name, _others()) else ""
     stamped = _STAMPED.match(text)
-    rest = text[stamped.end() :] if stamped else text
-    if stamped and _OF_POSTGRES.match(rest):
+    message = text[stamped.end() :] if stamped else text
+    if stamped and _OF_POSTGRES.match(message):
         return "postgres"
-    return _named(rest)
+    return _named(message)
 
 
 def _named(text: str) -> str:

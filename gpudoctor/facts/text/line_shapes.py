@@ -14,7 +14,7 @@ from gpudoctor.model.lazy_pattern import lazy
 # Tables of words and expressions, several in a line.
 
 SHORTEST_DOCUMENT = 4
-"""Lines of a text from which on its kind can be told."""
+"""The number of lines from which on the kind of a document can be recognised."""
 
 
 def _any(*parts: str) -> str:
@@ -96,7 +96,7 @@ TYPED_AND_ANSWERED = lazy(r"\s(?:ERROR|FATAL|Traceback|[A-Z]\w+Error:)(?:[\s:]|$
 _STATUSES = r"(?:FAILED|FAIL|Aborted|Segmentation fault|Killed|Timed out|(?:❌|✗|✘).{0,40}\b(?:fail|error|crash|abort|hang))"
 _NAMED_EXCEPTION = r"(?:(?:[a-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception)|(?:cuda|hip)Error\w{3,60}): \S"
 CELL_OF_TROUBLE = lazy(rf"[|│]\s*`?(?:{_STATUSES}|[A-Z][A-Z_]{{3,}}: \S|{_NAMED_EXCEPTION})")
-"""In a table of what was tried: 'FAILED', 'UNAVAILABLE: Internal: …'."""
+"""A cell in a table of attempts: 'FAILED', 'UNAVAILABLE: Internal: …'."""
 _SETTLED_CELL = (
     r"[|│]\s*\W{0,3}(?:fixed|resolved|solved|closed|done|merged|obsolete|no longer (?:seen|occurs|happens))\b"
     r"(?! (?:size|point|seed|length|it\?))[^|│?]{0,60}[|│]"
@@ -162,11 +162,11 @@ _OF_LINTERS = (
     r"^\S{1,200}:\d+(?::\d+)?: warning: .{1,300}\[-W(?!error)[\w=+-]{2,60}\]\s*$", r"^\S{1,200}\(\d+\): warning #\d+-D: ",
 )
 LINTED = lazy("|".join(_OF_LINTERS))
-"""What a program that reads source code says of it: nothing ran."""
+"""A message of a linter about source code, which was not run."""
 CHANGED = lazy(r"^[+-](?:\s{2,}|\t)(?=\S)")
 """A line of a patch without its head: the sign, then the indentation of the code."""
 IN_A_FILE = lazy(r"^[\w./\\+-]{1,200}\.\w{1,8}[:-]\d{1,6}[:-](?:\s{2,}|(?=\w[\w.]*\())")
-"""What a search prints before a line that it found; ahead of a message of a compiler stands one space."""
+"""The prefix that a search prints before a found line. A compiler's message has one space after its prefix."""
 DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
 _HEADS_OF_PATCHES = (
     "diff ", "index ", "new file", "deleted file", "(?:old|new) mode", "similarity ", "rename ", "copy ", "Binary files", "Index: ",
@@ -311,9 +311,9 @@ _CODES = (
     r"CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_\w+", r"MIOPEN_STATUS_\w+", r"DXGI_ERROR_\w+", r"VK_ERROR_\w+", r"Xid \d+",
 )
 SEVERAL_CODES = lazy("|".join(rf"{code}[`'\"]?(?:, | and | or |/|, and | & )[`'\"]?{code}" for code in _CODES))
-"""'cudaErrorInvalidValue, cudaErrorIllegalAddress and …': nobody gets several at once; the sentence is about codes."""
+"""'cudaErrorInvalidValue, cudaErrorIllegalAddress and …': a sentence about error codes, since no program reports several at once."""
 GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
-"""A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
+"""A guide, a question or a change is about a message that may appear: 'If you see `…`, install the driver.'"""
 _KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"
 _CHANGING = _any(
     "fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?",
@@ -324,7 +324,7 @@ _CHANGED = _any(
     r"(?:[\w-]{2,20} )?(?:failures?|warnings?|exceptions?|races?|typos?)\b",
     r"[`\"'“]", r"[\w.]{2,60}(?:Error|Exception|Warning)\b",
 )
-"""'Fix crash …', '- Avoid a deadlock …', 'Handles `…`': what a change did, named by the message that it ended."""
+"""'Fix crash …', '- Avoid a deadlock …', 'Handles `…`': a change, described by the message that it prevents."""
 COMMITTED = lazy(
     _any(
         rf"^(?:[-*+•] )?(?:[0-9a-f]{{7,40}} )?{_KINDS_OF_CHANGES}",
@@ -343,7 +343,7 @@ _NO_TROUBLE = (
     "weekly", "status", "minutes", "log file", r"introduc\w*", "thanks?", r"success\w*",
 )
 ASKING = lazy(any_of(_NO_TROUBLE), re.IGNORECASE)
-"""A first line that asks for or tells something else than a trouble."""
+"""A first line that asks for or reports something other than a trouble."""
 SOLVED = lazy(r"^\W*(?:solved|resolved|fixed|closed|success)\b\W", re.IGNORECASE)
 _GOOD_ENDS = (
     "(?:is|are|all|now|then|perfect,?) (?:resolved|solved|fixed)", "clos(?:ing|ed) (?:as|this|it|since)", "works as (?:intended|designed)",
@@ -361,7 +361,7 @@ SOLVED_NOW = lazy(
     ),
     re.IGNORECASE,
 )
-"""A line that says no more than that it is over: 'Solved.', 'EDIT: solved with a newer wheel'."""
+"""A line that only says that the trouble is over: 'Solved.', 'EDIT: solved with a newer wheel'."""
 GONE_NOW = lazy(r"\b(?:warning|error|message|problem|issue|crash|exception)s? (?:is|are) (?:now )?gone\b", re.IGNORECASE)
 _WAS_SOLVED = (
     r"^(?!.*\b(?:nothing|fail\w*|crash\w*)\b).{0,200}\b(?:solved|fixed|cured|resolved) (?:it|this|the (?:problem|issue|error))\b.{0,60}"

@@ -11,7 +11,7 @@ from gpudoctor.model.facts import Known
 from gpudoctor.model.lazy_pattern import lazy
 
 MOST = 24
-"""Names that are kept: a log that misses more has one cause."""
+"""The largest number of names: a log with more missing names has one cause for all."""
 LONGEST = 1000
 """Letters of a line that are looked at."""
 _WORDS = lazy(
@@ -80,13 +80,14 @@ _ATTRIBUTE = lazy(
 
 
 def _dotted(found: re.Match[str]) -> str:
-    """'torch.int1' of either way to say that a module lacks a name."""
+    """'torch.int1', from either wording of the message that a module has no attribute."""
     return f"{found['module'] or found['where']}.{found['name'] or found['imported']}"
 
 
 @cache
 def _compiled() -> list[tuple[str, re.Pattern[str]]]:
-    """Only where a line speaks of something missing: forty expressions cost as much as the rest of a short text."""
+    """Kind and compiled pattern. Compiled only once a line speaks of something missing: compiling forty patterns takes as long as
+    reading the rest of a short text."""
     return [(kind, lazy(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
 
 
@@ -116,8 +117,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         text = line.text[:LONGEST]
         if not _WORDS.search(text) or _STARTS_WITHOUT.search(text):
             continue
-        if "contains:" in text or text.rstrip().endswith(("provided", "by")):  # CMake breaks its lines where they are full
-            text = " ".join([text.rstrip(), *(other.text[:LONGEST].strip() for other in sheet.lines[index + 1 : index + 4])])
+        if "contains:" in text or text.rstrip().endswith(("provided", "by")):  # CMake wraps long lines
+            text = " ".join([text.rstrip(), *(following.text[:LONGEST].strip() for following in sheet.lines[index + 1 : index + 4])])
         for kind, pattern in _compiled():
             if (kind == "conda" and not by_conda) or (kind == "cmake" and configured):
                 continue

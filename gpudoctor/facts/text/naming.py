@@ -53,7 +53,7 @@ GFX = lazy(r"\bgfx(\d{3,4}[a-f]?)\b")
 
 
 def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
-    """Notes the device that this names; false where it names none. Of `prose` only the words of the name are kept."""
+    """Records the device that `name` names; false where it names none. From `prose`, only the words of the name are kept."""
     intel = _INTEL_ID.search(name[:400])
     if intel:
         evidence.gpu(f"8086:{intel[1].lower()}", intel[0])
@@ -100,7 +100,7 @@ def _to_its_end(words: str, begin: int) -> str:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """When a text first speaks of a system: most do not."""
+    """The compiled pattern. Compiled at its first use, since most texts name no system."""
     return lazy(pattern, re.IGNORECASE)
 
 
@@ -140,16 +140,16 @@ _WSL = lazy(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standar
 
 
 _EITHER = lazy(r"\b(?:and|or|but|while|whereas|versus|vs|also)\b", re.IGNORECASE)
-"""'It works on Windows 11 and fails on Ubuntu' names two systems, and nobody knows which one is at hand."""
+"""'It works on Windows 11 and fails on Ubuntu' names two systems; it is unknown which one is at hand."""
 SYSTEM_WORDS = (
     "ubuntu", "debian", "fedora", "nobara", "arch", "cachyos", "manjaro", "endeavour", "mint", "pop", "nixos", "centos", "rocky", "alma",
     "rhel", "red hat", "opensuse", "windows", "wsl", "microsoft-standard", "macos", "os x",
 )  # fmt: skip
-"""One of these stands in whatever names a system."""
+"""Every name of a system contains one of these words."""
 
 
 def _windows_build(value: str, name: str) -> str | int | None:
-    """Of its number or of its release: 'Windows 10 20H2' is build 19042."""
+    """Windows' build, from its number or from its release: 'Windows 10 20H2' is build 19042; None where neither is named."""
     found = _BUILD.search(value)
     if found:
         return found["build"] or found["patched"]
@@ -161,7 +161,7 @@ def _windows_build(value: str, name: str) -> str | int | None:
 
 
 def name_system(value: str, evidence: Evidence) -> bool:
-    """Notes the operating system that this names; a Linux beside 'WSL' is one inside Windows."""
+    """Records the operating system that `value` names; a Linux beside 'WSL' is one inside Windows."""
     named, small = False, value.lower()
     if not any(word in small for word in SYSTEM_WORDS):
         return False

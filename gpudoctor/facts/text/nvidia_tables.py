@@ -12,7 +12,7 @@ from gpudoctor.model.lazy_pattern import lazy
 _HEADER = lazy(r"^(?:[a-z][\w.]+(?: \[[\w%/]+\])?)(?:, [a-z][\w.]+(?: \[[\w%/]+\])?)*$")
 _TYPED = lazy(r"--query-gpu=(?P<columns>[\w.,]+)")
 _COLUMNS = ("index", "name", "uuid", "pci.bus_id", "driver_version", "memory.total", "compute_cap")
-"""The columns in the order in which the probe asks for them."""
+"""The columns in the order of the probe's query."""
 _ALSO = {"gpu_name": "name", "count": "count", "gpu_uuid": "uuid", "pci.bus": "pci.bus_id", "gpu_bus_id": "pci.bus_id"}
 
 
@@ -22,12 +22,12 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     for section in sheet.sections:
         rows = _rows(section)
         if rows:
-            evidence.command(QUERY, "\n".join(_as_asked(row, number) for number, row in enumerate(rows)) + "\n")
+            evidence.command(QUERY, "\n".join(_in_probe_columns(row, number) for number, row in enumerate(rows)) + "\n")
             evidence.saw("nvidia-smi --query-gpu")
 
 
 def _rows(section: Section) -> list[dict[str, str]]:
-    """Cells by column, of the GPUs that have a name."""
+    """The table's rows as cells by column name, for those GPUs that have a name."""
     typed = _TYPED.search(section.typed)
     columns = typed["columns"].split(",") if typed else []
     found: list[dict[str, str]] = []
@@ -46,8 +46,8 @@ def _rows(section: Section) -> list[dict[str, str]]:
     return found
 
 
-def _as_asked(row: dict[str, str], number: int) -> str:
-    """One line as the probe's own query gives it."""
+def _in_probe_columns(row: dict[str, str], number: int) -> str:
+    """One row in the columns and order of the probe's own query; what the text does not show becomes 'N/A'."""
     full = {"index": str(number), "uuid": "N/A", "pci.bus_id": "N/A", "driver_version": "N/A", "memory.total": "", "compute_cap": "", **row}
     full["memory.total"] = full["memory.total"].removesuffix("MiB").rstrip() or "N/A"
     full["compute_cap"] = full["compute_cap"] or "N/A"

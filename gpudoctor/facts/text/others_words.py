@@ -1,4 +1,4 @@
-"""Lines of a text that state nothing of the machine at hand: the quote that a reply answers, lines of files that a search found, and
+"""Lines of a text that state nothing about the machine at hand: the quote that a reply answers, lines of files that a search found, and
 boxes of a form that nobody ticked."""
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _SEARCHES = ("grep ", "rg ", "ag ", "ack ", "git grep ", "git log ", "git show "
 
 
 def at_hand(lines: Sequence[Numbered]) -> list[Numbered]:
-    """The lines without those, which are empty then: their places stay."""
-    others = _answered_quote(lines)
+    """The lines, where those that state nothing about the machine at hand are emptied, so that rows keep their numbers."""
+    quoted = _answered_quote(lines)
     searching = False
     kept: list[Numbered] = []
     for row, line in enumerate(lines):
         typed = typed_in(line.text)
         searching = typed.startswith(_SEARCHES) and "|" not in typed if typed else searching and bool(line.text.strip())
         foreign = (
-            row in others
+            row in quoted
             or _FOUND.match(line.text)
             or _NOT_TICKED.match(line.text)
             or (searching and not typed and _OF_A_FILE.match(line.text))
@@ -45,5 +45,5 @@ def _answered_quote(lines: Sequence[Numbered]) -> frozenset[int]:
     above = next((line.text for line in reversed(lines[: quoted[0]]) if line.text.strip()), "")
     if above and not _ANNOUNCED.search(above):
         return frozenset()
-    own = [line.text for row, line in enumerate(lines) if row > quoted[0] and row not in set(quoted)]
-    return frozenset(quoted) if any(_VERSION.search(text) for text in own) else frozenset()
+    reply = [line.text for row, line in enumerate(lines) if row > quoted[0] and row not in set(quoted)]
+    return frozenset(quoted) if any(_VERSION.search(text) for text in reply) else frozenset()

@@ -58,8 +58,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             evidence.package(shown["name"], sheet.lines[number + 1].text[9:])
         installed = _INSTALLED.match(text)
         if installed:
-            for one in filter(None, map(_INSTALLED_ONE.fullmatch, installed["list"].split())):
-                evidence.package(one["name"], one["version"])
+            for listed in filter(None, map(_INSTALLED_ONE.fullmatch, installed["list"].split())):
+                evidence.package(listed["name"], listed["version"])
             continue
         satisfied = _SATISFIED.match(text)
         if satisfied and satisfied["version"]:
@@ -69,12 +69,12 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             evidence.package(own["name"], own["version"])
             continue
         for pinned in _PINNED.finditer(text[:2000]):
-            for_some_systems = re.match(r"\s*;", text[pinned.end() :])  # a marker: nobody says that it holds here
+            for_some_systems = re.match(r"\s*;", text[pinned.end() :])  # an environment marker, which may not hold here
             if RELEVANT.match(normalise(pinned["name"])) and not for_some_systems:
                 wanted.append((pinned["name"], pinned["version"]))
-    there = set(evidence.packages)
-    for name, version in wanted:  # what somebody asked for counts where nobody says what is there, and where it is one release
-        if normalise(name) not in there:
+    installed_names = set(evidence.packages)
+    for name, version in wanted:  # a pinned version counts where the text shows none that is installed, and names one release
+        if normalise(name) not in installed_names:
             evidence.package(name, version)
 
 
@@ -82,20 +82,20 @@ def _whole_listing(section: Section, evidence: Evidence) -> None:
     head = next((number for number, line in enumerate(section.lines) if _PIP_HEAD.match(line.text) or _CONDA_HEAD.match(line.text)), None)
     rows = section.lines[head + 1 :] if head is not None else []
     frozen = [found for line in section.lines if (found := _FROZEN.fullmatch(line.text))]
-    taken = 0
+    row_count = 0
     for line in rows:
         found = _PIP_ROW.match(line.text)
         if found:
             evidence.package(found["name"], found["version"])
-            taken += 1
+            row_count += 1
         elif line.text.strip() and not line.text.startswith(("-", "#")):
             break
     for found in frozen:
         evidence.package(found["name"], found["version"])
-    whole = taken >= 8 or len(frozen) >= 12
-    if whole:
+    is_listing = row_count >= 8 or len(frozen) >= 12
+    if is_listing:
         evidence.saw("a list of Python packages")
-    if whole and taken >= 15 and is_whole(section) and _WHOLE_LIST.match(section.typed.strip()):
+    if is_listing and row_count >= 15 and is_whole(section) and _WHOLE_LIST.match(section.typed.strip()):
         names = [found["name"].lower() for line in rows if (found := _PIP_ROW.match(line.text))]
-        # an environment without pip is one that uv made; elsewhere a list without it was cut where nobody sees it
+        # uv makes environments without pip; any other list without it was cut without a sign
         evidence.all_packages = evidence.all_packages or "pip" in names or section.program == "uv"

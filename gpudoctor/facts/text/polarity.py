@@ -1,4 +1,4 @@
-"""Whether a sentence tells of a trouble: negation, resolution and hypothesis are understood here, once for all checks."""
+"""Whether a sentence reports a trouble: negation, resolution and hypothesis are recognised here, once for all checks."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def polarity(text: str, *, prose: bool = True) -> str:
     """trouble, fine, hypothetical or neutral. In the output of a program (`prose` false) nothing is hypothetical."""
     if prose and _OVER.search(text) and not _AGAIN.search(text):
         return FINE
-    said = _of_clauses(_QUOTED_IN_VAIN.sub(" ", text[:LONGEST]), prose)
-    if said == NEUTRAL and _QUOTED_IN_VAIN.search(text[:LONGEST]):
+    of_clauses = _of_clauses(_QUOTED_IN_VAIN.sub(" ", text[:LONGEST]), prose)
+    if of_clauses == NEUTRAL and _QUOTED_IN_VAIN.search(text[:LONGEST]):
         return FINE
-    return TROUBLE if said == NEUTRAL and _AT_ODDS.search(text[:LONGEST]) else said
+    return TROUBLE if of_clauses == NEUTRAL and _AT_ODDS.search(text[:LONGEST]) else of_clauses
 
 
 def sentences_of(text: str) -> list[str]:
@@ -53,14 +53,14 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _of_clauses(text: str, prose: bool) -> str:
-    """The first that tells of a trouble decides, else the first that says anything."""
-    said = NEUTRAL
+    """The polarity of the first clause that reports a trouble, else of the first that is not neutral."""
+    result = NEUTRAL
     for clause in _CLAUSES.split(_JOINED.sub(" ", text)):
         of_clause = _of_clause(clause, prose)
         if of_clause == TROUBLE:
             return TROUBLE
-        said = of_clause if said == NEUTRAL else said
-    return said
+        result = of_clause if result == NEUTRAL else result
+    return result
 
 
 def _of_clause(clause: str, prose: bool) -> str:

@@ -30,12 +30,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 Products = Sequence[tuple[str, tuple[str, ...]]]
 """Those that a text names, with their words."""
 _POINTED = lazy(r"\d\.\d")
-"""In every version that is read here."""
+"""A part of every version that is read here."""
 
 
 @cache
 def package_pattern(name: str) -> re.Pattern[str]:
-    """Compiled for the texts that have the words."""
+    """The pattern of a product and its version, compiled only for texts that name the product."""
     return lazy(rf"(?<![\w\-/.])(?:{PRODUCTS[name]})\s{{0,2}}{_NUMBER}(?![\w*])", re.IGNORECASE)
 
 
@@ -62,14 +62,14 @@ _IPEX_PAIR = lazy(
     r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d{1,3})[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d{1,3}\.\d[\w.+]*) is found",
     re.IGNORECASE,
 )
-"""What IPEX says when it is imported beside another torch: its releases are called as the torch that they need."""
+"""IPEX's message when it is imported with another torch. Its releases have the version number of the torch that they need."""
 _EXAMPLE = lazy(
     r"\b(?:such as|(?:cards?|gpus?|devices?|hardware|models?) like|^like|e\.g\.|"
     r"for (?:example|instance)|(?:requires?|recommends?|needs?) "
     r"(?:an?|at least|something like))(?!\S)(?![^.;!?\n]{0,40}\b(?:my|our|i have|i own|mine)\b)[^.;!?\n)]{0,120}",
     re.IGNORECASE,
 )
-"""A card behind these words stands for others of its kind."""
+"""A card after these words is an example of its kind."""
 _ANOTHER = lazy(
     r"(?:\bunlike|\bcompared (?:to|with)|\bin contrast to|\bversus|\bvs\.?|\bwhereas|"
     r"\b(?:friend|colleague|coworker|brother|neighbou?r)(?:'s|’s)|\bsomeone (?:else )?with|\bothers? with|"
@@ -77,7 +77,7 @@ _ANOTHER = lazy(
     r"[^,.;:!?\n)]{0,80}",
     re.IGNORECASE,
 )
-"""A card behind these words is one that the trouble at hand is compared with."""
+"""A card after these words serves as a comparison with the one at hand."""
 _CHANGED = r"\b(?:chang|switch|mov|upgrad|swapp|migrat|exchang|replac)(?:e|es|ed|ing)?\b"
 _CHANGED_FROM = lazy(rf"{_CHANGED}[^.;!?\n]{{0,90}}?(?=\s(?:to|with|for|by|→|->)\s[^.;!?\n]{{0,30}}?\d{{3,4}})", re.IGNORECASE)
 _CHANGED_TO = lazy(rf"(?P<kept>{_CHANGED}\s(?:\w+\s)?to\b[^.;!?\n]{{0,60}}?)\bfrom\b[^.,;!?\n]{{0,60}}", re.IGNORECASE)
@@ -91,7 +91,7 @@ _NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
 _FOR_SOME_SYSTEMS = lazy(r"\s{0,4};\s{0,4}\(?(?:sys_platform|platform_\w+|python_version|os_name|extra)\b")
-"""A marker of a requirement: nobody says that it holds here."""
+"""An environment marker of a requirement, which may not hold here."""
 _IMAGE = lazy(r"\b(?:docker|podman|nerdctl)\s(?:run|pull|create|exec|build)\s.*")
 """The name of an image holds a system, which the host of a container need not have."""
 LONGEST = 400
@@ -112,8 +112,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if pair and "intel-extension-for-pytorch" not in evidence.packages:
             evidence.package("intel-extension-for-pytorch", pair["ipex"])
             evidence.package("torch", pair["torch"])
-        asked = pair is None and not _NO_LINE.search(text)
-        if asked:
+        is_statement = pair is None and not _NO_LINE.search(text)
+        if is_statement:
             if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
@@ -128,7 +128,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _rows_of_a_table(sheet: Sheet, products: Products) -> set[int]:
-    """Lines that say which releases belong together: two or more that name the same products, each in another release."""
+    """Numbers of the lines of a compatibility table: two or more lines that name the same products, each in another release."""
     rows: dict[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] = {}
     for line in sheet.lines:
         if not line.text or len(line.text) > LONGEST or len(_POINTED.findall(line.text)) < 2:
@@ -143,7 +143,7 @@ def _rows_of_a_table(sheet: Sheet, products: Products) -> set[int]:
 
 
 def _of_this_machine(text: str) -> str:
-    """A line without the cards that it names as examples, for comparison or as gone."""
+    """The line without cards that it names as examples, for comparison or as removed."""
     text = _CHANGED_FROM.sub(_without_a_card, _CHANGED_TO.sub(r"\g<kept> ", text))
     return _ANOTHER.sub(" ", _EXAMPLE.sub(" ", text))
 

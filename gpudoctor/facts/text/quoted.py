@@ -10,7 +10,7 @@ from gpudoctor.model.lazy_pattern import lazy
 
 _QUOTED = lazy('"[^"\n]{10,200}"|“[^”\n]{10,200}”')
 _NAMED = lazy(r"\bxid\b", re.IGNORECASE)
-"""A word that names a trouble and tells of none by itself."""
+"""A word that names a trouble without reporting one."""
 _FEWEST = 6
 """Words around the message from which on they are a sentence of their own."""
 # fmt: off
@@ -33,7 +33,7 @@ _REPORTS = lazy(any_of(_REPORTING), re.IGNORECASE)
 
 
 def is_only_quoted(line: str) -> bool:
-    """Every sentence with a quoted message only names it, and no other sentence of the line tells of a trouble."""
+    """Whether every sentence with a quoted message only names it, and no other sentence of the line reports a trouble."""
     if _QUOTED.search(line) is None:
         return False
     return all(_only_names(sentence) if _QUOTED.search(sentence) else polarity(sentence) != TROUBLE for sentence in sentences_of(line))

@@ -1,4 +1,4 @@
-"""A pasted text to a machine that probes can ask, and to the facts that no probe gives in that form."""
+"""Turns a pasted text into a host that probes can query, and into the facts that no probe gives in that form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpudoctor.model.signature import Numbered
 from gpudoctor.system.pasted_host import PastedHost
 
 _OF_BOTH_BUILDS = lazy(r"\d{1,2}\.\d{1,3}(?:\.\d{0,3}0)?(?:\.post\d{1,3})?")
-"""Releases of IPEX without the part that says which build it is: those for cards end in a zero."""
+"""Releases of IPEX without the local version that names the build: those for cards have a patch number that ends in zero."""
 _ARM_BOARDS = lazy(r"\bJetson\b|\bGH200\b|\bGB[123]\d{1,2}\b|\bDGX Spark\b", re.IGNORECASE)
 """NVIDIA's modules that hold the processor besides the GPU."""
 _OF_A_MAKER = lazy(r"\((?:r|tm|c)\)|[®™]|\b(?:nvidia|geforce|amd|radeon|instinct|tesla|intel|arc|graphics|gpu)\b|[\s\-]", re.IGNORECASE)
@@ -44,17 +44,17 @@ def take(lines: Sequence[Numbered], deadline: Deadline | None = None) -> tuple[E
 
 
 def machine_of(evidence: Evidence) -> PastedHost:
-    """Asked by probes like any other machine."""
+    """The host of a pasted text, which probes query like any other."""
     ipex = evidence.packages.get("intel-extension-for-pytorch", "")
     if _OF_BOTH_BUILDS.fullmatch(ipex) and any(maker == "intel" or maker.startswith("8086:") for maker, _ in evidence.gpus):
-        # Who writes 'IPEX 2.1.10' of an Arc leaves out what distinguishes the builds: nobody runs the CPU build on a card.
+        # A person who writes 'IPEX 2.1.10' about an Arc leaves out '+xpu': the CPU build cannot run on a card.
         evidence.packages["intel-extension-for-pytorch"] = f"{ipex}+xpu"
     platform = evidence.platforms[0] if evidence.platforms else "linux"
     return PastedHost(evidence.commands, evidence.files, evidence.variables, evidence.python(), platform)
 
 
 def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
-    """After the probes: what a text does not show is unknown, and what it says in so many words fills the gaps."""
+    """Completes the probes' facts: what the text does not show becomes unknown, and what it states outright fills the gaps."""
     for name in _MAPS:
         fact = facts.get(name)
         if isinstance(fact, Known) and isinstance(fact.value, dict) and not (name == "python.distributions" and evidence.all_packages):
@@ -81,15 +81,15 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
 
 
 def _without_the_missing(lower: str, evidence: Evidence) -> str:
-    """The text without the names of what was not found: 'nvcc: command not found' does not make it a text about NVIDIA."""
+    """The text without the names of missing items: 'nvcc: command not found' does not make it a text about NVIDIA."""
     missing = evidence.facts.get("text.missing")
-    for thing in missing.value if isinstance(missing, Known) else ():
-        lower = lower.replace(str(thing["name"]).lower(), " ")
+    for item in missing.value if isinstance(missing, Known) else ():
+        lower = lower.replace(str(item["name"]).lower(), " ")
     return lower
 
 
 def _drivers_not_shown(evidence: Evidence, facts: Facts) -> None:
-    """`lspci -nn` without -k shows no driver of any device: that is no proof that none is bound."""
+    """Marks the drivers as not shown: `lspci -nn` without -k lists no driver, which does not prove that none is bound."""
     listing = evidence.commands.get(("lspci", "-nnk"), "")
     if not listing or "Kernel driver in use:" in listing or "Kernel modules:" in listing:
         return

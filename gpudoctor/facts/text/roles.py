@@ -94,7 +94,7 @@ class Roles:
         return self._unreported(row, text, stripped, fenced)
 
     def _unreported(self, row: int, text: str, stripped: str, fenced: str | None) -> str:
-        """A line that does not begin as a failure does."""
+        """The role of a line that does not begin as a failure does."""
         if _is_command(text):
             return FAILURE if _is_answered(text) else COMMAND
         if shapes.FRAME.match(text) or self._under_a_frame(row, text):
@@ -114,7 +114,7 @@ class Roles:
         return self._words(row, stripped, fenced)
 
     def _guides(self, row: int, stripped: str, fenced: str | None) -> bool:
-        """Whether a sentence speaks of a message that may come; programs say such things too, and persons of themselves."""
+        """Whether a sentence is about a message that may appear. Output of programs, and persons about themselves, use the same words."""
         if fenced is not None or shapes.GUIDING.match(stripped) is None or shapes.SPEAKS_OF_ONESELF.search(stripped):
             return False
         return self._command_above(row) == ""
@@ -140,34 +140,34 @@ class Roles:
         return False
 
     def _explains_messages(self, row: int) -> bool:
-        """Whether the row stands in a table whose head names a column of causes or cures."""
+        """Whether the row belongs to a table whose head names a column of causes or remedies."""
         head = row
         while head > 0 and row - head < _REACH and self._lines[head - 1].text.lstrip()[:1] in ("|", "│"):
             head -= 1
         return head < row and shapes.HEAD_OF_EXPLANATIONS.match(self._lines[head].text) is not None
 
     def _of_a_run_that_passed(self, row: int) -> bool:
-        """Whether the line is of a run of tests that all passed: the messages in it are those that a test asked for."""
+        """Whether the line belongs to a run of tests that all passed: a test provoked the messages in it."""
         if self._passed is None:
             self._passed = passed_runs(self._lines)
         return row in self._passed
 
     def _of_a_table(self, row: int, text: str) -> bool:
-        """Whether the line is a row of values between semicolons, beside another with as many."""
+        """Whether the line is a row of values between semicolons, next to a line with the same number of them."""
         fields = text.count(";")
         if fields < _FIELDS:
             return False
         return any(self._lines[near].text.count(";") == fields for near in (row - 1, row + 1) if 0 <= near < len(self._lines))
 
     def _is_title(self, row: int, stripped: str) -> bool:
-        """Whether it is '# title' of a report in Markdown; above a setting or code it is a comment."""
+        """Whether the line is the '# title' of a report in Markdown. Above a setting or code it would be a comment."""
         if row != self._first_row() or not stripped.startswith("# ") or row + 1 >= len(self._lines):
             return False
         below = next((line.text for line in self._lines[row + 1 :] if line.text.strip()), "#")
         return shapes.CODE.match(below) is None and (shapes.SETTING.match(below) is None or below.startswith("## ")) and not typed_in(below)
 
     def _words(self, row: int, stripped: str, fenced: str | None) -> str:
-        """Words of a person or of a program without any mark."""
+        """The role of words without any mark, of a person or of a program."""
         if shapes.REQUEST.search(stripped) and shapes.STAMPED.match(stripped) is None:
             return ADVICE
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
@@ -222,7 +222,7 @@ class Roles:
         return text[0] == "+" and text[:2] != "+-" and self._added(row) >= _ADDED
 
     def _added(self, row: int) -> int:
-        """How many lines in a row begin with '+', this one among them; a frame of a table is none."""
+        """How many consecutive lines begin with '+', this one included. The frame of a table does not count."""
         first = last = row
         while first > 0 and row - first < _ADDED and _is_added(self._lines[first - 1].text):
             first -= 1
@@ -231,7 +231,7 @@ class Roles:
         return last - first + 1
 
     def _in_a_cmake_block(self, row: int) -> bool:
-        """Whether only lines that are indented further, and empty ones, stand between this one and a 'CMake Error at …:' shortly above."""
+        """Whether only empty lines and lines with more indentation stand between this one and a 'CMake Error at …:' shortly above."""
         least = _indentation(self._lines[row].text)
         for near in range(row - 1, max(-1, row - 25), -1):
             above = self._lines[near].text
@@ -243,7 +243,7 @@ class Roles:
         return False
 
     def _under_a_frame(self, row: int, text: str) -> bool:
-        """The line of source that a traceback shows below a frame."""
+        """Whether the line is the source that a traceback shows below a frame."""
         return row > 0 and text[:2] == "  " and self._lines[row - 1].text.lstrip().startswith('File "')
 
     def _of_the_whole(self) -> str:
@@ -251,7 +251,7 @@ class Roles:
         if self._quoting is None:
             self._quoting = ""
             if len(self._lines) >= shapes.SHORTEST_DOCUMENT:
-                from gpudoctor.facts.text import document  # late: its expressions serve longer texts alone
+                from gpudoctor.facts.text import document  # imported late: its expressions serve longer texts alone
 
                 self._quoting = document.ROLES.get(document.kind_of(self._lines), "")
         return self._quoting
@@ -291,7 +291,7 @@ def _is_reported(text: str, stripped: str) -> bool:
 
 
 def _is_command(text: str) -> bool:
-    """A prompt, or the call of a tool; a sentence that begins with the name of a tool is none."""
+    """Whether the line is a prompt with a command, or the call of a tool. A sentence that begins with a tool's name is neither."""
     typed = typed_in(text)
     if not typed:
         return False
@@ -300,17 +300,17 @@ def _is_command(text: str) -> bool:
 
 
 def _is_answered(text: str) -> bool:
-    """Whether the answer of the command stands in its line: 'PS C:\\run> tool.exe ERROR: …'."""
+    """Whether the command's output stands in the same line: 'PS C:\\run> tool.exe ERROR: …'."""
     return shapes.TYPED_AND_ANSWERED.search(typed_in(text)) is not None
 
 
 def _looks_for_words(typed: str) -> bool:
-    """Whether a command names words that are looked for or printed."""
+    """Whether the command searches for words or prints them: its line may hold a message that it did not cause."""
     return shapes.SEARCH.match(typed) is not None or typed.startswith(("echo ", "grep ", "findstr ", "Select-String ", "print"))
 
 
 def _is_listed(text: str) -> bool:
-    """A row of a listing; 'sampler 2.1 hangs half-way' looks like a package and its version, and is a sentence."""
+    """Whether the line is a row of a listing. 'sampler 2.1 hangs half-way' looks like a package and its version, and is a sentence."""
     if shapes.KEYED.match(text):
         return True
     if not shapes.LISTED.match(text):
@@ -338,14 +338,14 @@ def _is_prose(text: str, in_output: bool) -> bool:
 
 
 def _is_a_subject(text: str) -> bool:
-    """Whether a first line may be the title of a report: it says what the report is about, in whatever words."""
+    """Whether a first line may be the title of a report: it states a subject, and asks nothing."""
     return polarity(text) == NEUTRAL and not shapes.ASKING.search(text)
 
 
 def _of_person(text: str) -> str:
-    said = polarity(text)
-    if said == HYPOTHETICAL:
+    mood = polarity(text)
+    if mood == HYPOTHETICAL:
         return ADVICE
-    if said == TROUBLE:
+    if mood == TROUBLE:
         return ADVICE if shapes.ADVICE.search(text) and not re.search(r"\bI\b|\bmy\b|\?\s*$", text) else COMPLAINT
     return PROSE

@@ -19,7 +19,7 @@ _BAD = lazy(r"\b(?:failed|errors?)\b")
 
 
 def passed_runs(lines: Sequence[Numbered]) -> frozenset[int]:
-    """The rows of the runs without a failure. What stands below 'warnings summary' is real in them, too."""
+    """The rows of the runs without a failure, except those below 'warnings summary': such warnings are real."""
     rows: set[int] = set()
     for end, line in enumerate(lines):
         found = _SUMMARY.match(line.text) if " passed" in line.text else None
@@ -31,7 +31,7 @@ def passed_runs(lines: Sequence[Numbered]) -> frozenset[int]:
 
 
 def _beginning(lines: Sequence[Numbered], end: int) -> int:
-    """Behind the command, at the head, else behind an empty line."""
+    """The first row of the run that ends at `end`: the command, pytest's header, or else the first row after an empty line."""
     paragraph = end
     for row in range(end - 1, max(-1, end - LONGEST), -1):
         text = lines[row].text

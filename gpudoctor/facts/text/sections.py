@@ -24,7 +24,7 @@ _ROW = lazy(r"^\S+\s+v?\d+[.:\-]\d")
 """'python   3.11.9   h955ad1f_0' is a row of a list, no call."""
 _UV = lazy(r"^(?:Installed|Uninstalled) \d+ packages?\b", re.MULTILINE)
 LONGEST = 8_000
-"""Letters of a line that readers look at: what they know is never longer, and their work on a line may grow faster than it."""
+"""The length to which readers examine a line: no pattern needs more, and the time of some grows faster than the length."""
 
 
 class Section(Struct):

@@ -1,4 +1,4 @@
-"""Whether one line tells of a trouble that is over: somebody had a message, and the same line says what ended it."""
+"""Whether one line reports a trouble that is over: a person had a message, and the same line says what ended it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _OPEN_STILL = lazy(rf"{any_of(_NOT_OVER)}|n['’]t\b", re.IGNORECASE)
 _TURNS = lazy(r"\s?(?:but|now)\b", re.IGNORECASE)
 """What stands ahead of it is of the time before: also its 'not'."""
 _ELSEWHERE = lazy(r"\s?(?:on|under|when|if|with(?! it\b)|without)\b", re.IGNORECASE)
-"""'It works on Windows' says where it does not."""
+"""'It works on Windows' implies that it fails elsewhere."""
 
 
 def is_settled(line: str) -> bool:
@@ -93,7 +93,7 @@ def is_settled(line: str) -> bool:
 
 
 def _denied(text: str, at: int) -> bool:
-    """Whether a word shortly ahead of this place, in the same sentence, takes it back: 'nothing solved the error'."""
+    """Whether a word shortly before position `at`, in the same sentence, negates it: 'nothing solved the error'."""
     if _TURNS.match(text, at):
         return False
     ahead = re.split(r"[.;!?,]\s|\s(?:but|now)\b", text[max(0, at - _NEAR) : at])[-1]

@@ -41,9 +41,9 @@ def _rpm(section: Section, evidence: Evidence) -> None:
 
 
 def _pacman(sheet: Sheet, evidence: Evidence) -> None:
-    """-Q and -Qs only: -S and -Ss list what there is to install."""
-    asked = [section for section in sheet.sections if section.program in ("pacman", "yay", "paru") and re.search(r"\s-Q", section.typed)]
-    rows = [found for section in asked for line in section.lines if (found := _PACMAN.match(line.text.rstrip()))]
+    """Reads -Q and -Qs only: -S and -Ss list packages that could be installed."""
+    queries = [section for section in sheet.sections if section.program in ("pacman", "yay", "paru") and re.search(r"\s-Q", section.typed)]
+    rows = [found for section in queries for line in section.lines if (found := _PACMAN.match(line.text.rstrip()))]
     if rows:
         evidence.command(("pacman", "-Q"), "".join(f"{row['name']} {row['version']}\n" for row in rows))
         evidence.saw("pacman -Q")
@@ -57,7 +57,7 @@ def _apt(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _conda_builds(section: Section, evidence: Evidence) -> None:
-    """conda writes in the build which torch it is: py3.11_cuda12.1_cudnn8.9.2_0, cuda126_mkl_py312_h…, cpu_mkl_py311_h…"""
+    """Reads torch's variant from the build string of conda: py3.11_cuda12.1_cudnn8.9.2_0, cuda126_mkl_py312_h…, cpu_mkl_py311_h…"""
     if not any(line.text.startswith("# packages in environment at") for line in section.lines):
         return
     evidence.saw("conda list")
@@ -77,7 +77,7 @@ def _conda_builds(section: Section, evidence: Evidence) -> None:
 
 
 def _wsl(section: Section, evidence: Evidence) -> None:
-    """The default distribution (*), or the only one, tells the generation of WSL."""
+    """Takes the generation of WSL from the default distribution (*), or from the only one."""
     head = next((number for number, line in enumerate(section.lines) if _WSL_HEAD.match(line.text)), None)
     listed = section.lines[head + 1 :] if head is not None else []
     rows = [found for line in listed if (found := _WSL_ROW.match(line.text)) and not found["name"].startswith("docker-desktop")]

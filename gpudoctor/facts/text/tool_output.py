@@ -1,4 +1,4 @@
-"""Outputs of tools, handed on to the parsers that read them on a live machine: which lines are whose output."""
+"""Outputs of tools, passed on to the parsers that read them on a live machine: finds which lines each tool printed."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def _kernel_log(sheet: Sheet, evidence: Evidence) -> None:
     plain: list[str] = []
     for line in lines:
         found = _STAMPED.match(line)
-        seconds, said = (found["seconds"] or found["more"] or "0.0", found["said"] or found["text"] or "") if found else ("0.0", line)
-        plain.append(f"[{seconds:>12}] {said}")
+        seconds, message = (found["seconds"] or found["more"] or "0.0", found["said"] or found["text"] or "") if found else ("0.0", line)
+        plain.append(f"[{seconds:>12}] {message}")
     evidence.command(("dmesg",), "\n".join(plain) + "\n")
     evidence.saw("kernel log")
 

@@ -1,4 +1,4 @@
-"""Which stacks a text speaks of: it decides between checks that share a message."""
+"""Which stacks a text is about; this decides between checks that share a message."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ VENDORS: Mapping[str, str] = {
         r"\bdarwin\b",
     ),
 }  # fmt: skip
-"""Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
+"""Words that only one vendor's cards and stacks have. 'cuda' is not among them, since torch for ROCm uses it for its devices as well."""
 _MULTI_PROCESS_SERVICE = lazy(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
 _MPS_ALONE = lazy(r"\bmps\b")
 LOOKED_AT = 100_000
 _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
-"""A listing that says that something is not there: 'ROCM used to build PyTorch: N/A'."""
+"""A row that states an absence: 'ROCM used to build PyTorch: N/A'."""
 
 
 def vendors_of(lower: str, evidence: Evidence) -> list[str]:
-    """Vendors whose cards or stacks the text shows; the maker of a processor is none."""
+    """Vendors whose cards or stacks the text shows. The vendor of a processor does not count."""
     text = re.sub(_NONE_OF_IT, "", _of_one_mps(lower[:LOOKED_AT]), flags=re.MULTILINE)
     named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
     by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
@@ -64,7 +64,7 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
 
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
-    """By how often their words occur; none for a text that speaks of none."""
+    """Stacks that the text mentions, the most frequent first."""
     text = _of_one_mps(lower[:LOOKED_AT])
     counts = {stack: sum(1 for _ in re.finditer(_any(*names.words), text)) for stack, names in all_names().items() if names.words}
     if not counts["tensorflow"] and "torch_xla" not in text:
@@ -73,5 +73,5 @@ def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
 
 
 def _of_one_mps(text: str) -> str:
-    """Without the word where the text speaks of NVIDIA's service of this name, and no more of Apple's."""
+    """The text without 'MPS' where that means NVIDIA's Multi-Process Service and not Apple's Metal backend."""
     return _MPS_ALONE.sub("", text) if _MULTI_PROCESS_SERVICE.search(text) else text

@@ -1,4 +1,4 @@
-"""Which CUDA a torch of bare number was built for: people write 'PyTorch 1.10, cudatoolkit 11.3' and do not mean the default of PyPI."""
+"""Which CUDA a torch without a local version was built for: who writes 'PyTorch 1.10, cudatoolkit 11.3' does not mean PyPI's default."""
 
 from __future__ import annotations
 
@@ -36,27 +36,29 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     version = evidence.packages.get("torch", "")
     if not version or ("+" in version and "+cuda" not in version) or "a0" in version or "torch.version_file" in evidence.facts:
         return
-    said = _said(sheet.text)
-    if said:
-        evidence.fact("torch.version_file", {"version": version, "cuda": said.pop() if len(said) == 1 else NOT_SAID}, "text")
+    cuda_versions = _cuda_versions_in(sheet.text)
+    if cuda_versions:
+        evidence.fact(
+            "torch.version_file", {"version": version, "cuda": cuda_versions.pop() if len(cuda_versions) == 1 else NOT_SAID}, "text"
+        )
     elif evidence.platforms[:1] == ["windows"] and (
         _COMPUTES.search(sheet.text) or not (_LISTED.search(sheet.text) or _NO_CUDA.search(sheet.text))
     ):
-        # the message of a CUDA build, or a sentence that leaves out '+cu124' or '+xpu', whatever PyPI has
+        # Either a CUDA build wrote the message, or the sentence leaves out '+cu124' or '+xpu': PyPI's CPU build for Windows is not meant.
         intel = _INTEL.search(sheet.text) and not _NVIDIA.search(sheet.text)
         evidence.fact("torch.version_file", {"version": version, "xpu" if intel else "cuda": NOT_SAID}, "text")
-    elif _JETSON.search(sheet.text) and not _NO_CUDA.search(sheet.text):  # NVIDIA's wheels for it carry no local version either
+    elif _JETSON.search(sheet.text) and not _NO_CUDA.search(sheet.text):  # NVIDIA's wheels for Jetson carry no local version either
         evidence.fact("torch.version_file", {"version": version, "cuda": NOT_SAID}, "text")
 
 
-def _said(text: str) -> set[str]:
-    found = {each["cuda"] for each in (*_CONDA.finditer(text), *_BUILD.finditer(text))}
-    found |= {dotted_of_digits(each["digits"]) for each in _INDEX.finditer(text)}
+def _cuda_versions_in(text: str) -> set[str]:
+    found = {match["cuda"] for match in (*_CONDA.finditer(text), *_BUILD.finditer(text))}
+    found |= {dotted_of_digits(match["digits"]) for match in _INDEX.finditer(text)}
     # 'PyTorch 1.10, CUDA 11.3' may name the toolkit beside it
-    found |= {NOT_SAID if each["link"].strip() == "," else _dotted(each["cuda"]) for each in _BESIDE.finditer(text)}
+    found |= {NOT_SAID if match["link"].strip() == "," else _dotted(match["cuda"]) for match in _BESIDE.finditer(text)}
     return {value if re.fullmatch(r"\d+\.\d", value) else NOT_SAID for value in found}
 
 
 def _dotted(cuda: str) -> str:
-    """'11.3' of '113' and of '11.3'."""
+    """'11.3' from '113' or from '11.3'."""
     return cuda if "." in cuda else dotted_of_digits(cuda)

@@ -27,7 +27,7 @@ _NOT_STARTED = lazy(
     r"\bError response from daemon\b|\bOCI runtime (?:create|exec) failed\b|\bfailed to create (?:shim )?task for container\b",
     re.IGNORECASE,
 )
-"""What Docker says on the host of a container that did not come to be."""
+"""Docker's error on the host, where a container could not be started."""
 _POD = r"[a-z][a-z0-9-]{1,50}-[0-9a-f]{8,10}-[a-z0-9]{5}|(?:[\w-]{1,40}-)?pod(?:-[\w-]{1,40})?"
 _PROMPT_INSIDE = lazy(
     rf"^[ \t]{{0,8}}[\w-]{{1,30}}@(?:[0-9a-f]{{12}}|{_POD}):[^\s#$]{{0,80}}[#$]|"
@@ -46,7 +46,7 @@ _FROM_WINDOWS = lazy(r"\bWinError \d+\b|\bDLL load failed\b|"
 _MAC = lazy(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-5]\b|\bdevice type MPS\b|\bMPS (?:backend|device)\b")
 _DOCKER_DESKTOP = lazy(r"\bDocker Desktop\b", re.IGNORECASE)
 _UNAME = lazy(r"\bLinux \S{1,64} \d\.\d{1,3}\.\d{1,3}(?:-\S|\S{0,60} #\d)")
-"""What `uname -a` prints: of the machine at hand, whatever computer a person speaks of."""
+"""Output of `uname -a`, which describes the machine at hand even if a sentence is about another computer."""
 _WSL = lazy(r"\bWSL ?2?\b|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
 
 

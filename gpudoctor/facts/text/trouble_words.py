@@ -1,4 +1,4 @@
-"""The words by which programs and people tell of a trouble, deny one, or say that it is over. Extended here once, for all checks.
+"""The words by which programs and people report a trouble, deny one, or say that it is over. Extended here once, for all checks.
 
 Each tuple holds regular expressions (case ignored) of one kind; `any_of` joins them. They are wide on purpose: a signature asks for its own
 words besides.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def any_of(*groups: Sequence[str], whole: bool = True) -> str:
-    """One expression for all of them; `whole`: each stands for whole words."""
+    """One regular expression that matches any of `groups`; with `whole`, each matches whole words only."""
     joined = "|".join(expression for group in groups for expression in group)
     return rf"\b(?:{joined})\b" if whole else f"(?:{joined})"
 
@@ -43,13 +43,13 @@ NOT_SO = (
     r"learn\w*",
     "progress", "response", "output", "driver", "version",
 )
-"""Words that tell of a trouble behind 'not' or 'no'."""
+"""Words that report a trouble after 'not' or 'no'."""
 NONE_OF = (
     "such", "module", "kernel", "devices?", "gpus?", "platforms?", "space", "matching", "compatible", "suitable", "usable", "supported",
     "nvidia", "cuda", "amd", "intel", "opencl", "ipus?", "response", "output", "progress", "permission", "package", "version", "graphics",
     "accelerators?", "hip", "rocm", "xpu",
 )
-"""Words that tell of a trouble behind 'no' alone."""
+"""Words that report a trouble after 'no' alone."""
 DEMANDED = (
     r"needs?\b.{0,40}\bbut", r"requires?\b.{0,60}\b(?:but|found|have|got)", r"is (?:\w+ )?required", "must (?:be|have)",
     r"expected\b.{0,60}\b(?:got|but|found)",
@@ -137,7 +137,7 @@ QUOTED_IN_VAIN = (
     rf"\bno (?:more|further|new) {_QUOTED}(?: (?:or|and|nor) [\w ]{{1,40}})?",
     rf"^before (?:I|we) .{{0,80}}\b(?:this|it) (?:failed|crashed|ended|stopped|died) (?:with|by) {_QUOTED}\. now\b",
 )
-"""A message is quoted, and the sentence says that it comes no more."""
+"""A message is quoted, and the sentence says that it no longer appears."""
 
 # --- A trouble that is over
 SETTLED = (

@@ -1,4 +1,4 @@
-"""Whether a text shows ZLUDA at work: a program for CUDA runs through it on a card of AMD's."""
+"""Whether a text shows ZLUDA at work: a program for CUDA runs through it on an AMD card."""
 
 from __future__ import annotations
 

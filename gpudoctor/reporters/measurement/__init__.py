@@ -1,1 +1,1 @@
-"""What `validate` measured, on a screen."""
+"""The measurements of `validate` on a screen."""

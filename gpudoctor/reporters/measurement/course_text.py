@@ -1,4 +1,4 @@
-"""Steps over time: a line of cells for each measurement, its tail, and what is wrong with its course."""
+"""Steps over time: a line of cells for each measurement, its slowest steps, and the faults of its course."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FULL = 1.0
 
 
 def sparkline(values: Sequence[float], terminal: Terminal, cells: int = CELLS) -> str:
-    """From the fastest part of a run up: even steps are a flat line, and noise stays small."""
+    """The scale of the cells begins at the fastest part of a run: equal steps give a flat line, and noise stays small."""
     levels = LEVELS[terminal.unicode]
     known = [value for value in values if value > 0]
     if not known:
@@ -30,7 +30,7 @@ def sparkline(values: Sequence[float], terminal: Terminal, cells: int = CELLS) -
 
 
 def lines(mine: Sequence[Measurement], names: Sequence[str], terminal: Terminal, width: int) -> Iterator[Line]:
-    """`names`: of the measurements, in their order."""
+    """The lines. `names`: of the measurements, in their order."""
     shown = [(each, name) for each, name in zip(mine, names, strict=True) if each.status == OK and each.course and each.course.slices_ms]
     if not shown:
         return
@@ -48,7 +48,7 @@ def lines(mine: Sequence[Measurement], names: Sequence[str], terminal: Terminal,
 
 
 def looked_at(done: Sequence[Measurement]) -> Iterator[str]:
-    """How many timed steps were compared, and that losses fell: one sentence."""
+    """One sentence: the number of timed steps whose outcomes were compared, and whether losses fell."""
     courses = [each.course for each in done if each.course is not None and each.course.outcomes_checked]
     losses = [course for course in courses if course.first_loss is not None]
     same = [course for course in courses if course.first_loss is None]
@@ -68,7 +68,7 @@ def _of(courses: Sequence[Course]) -> str:
 
 
 def _first(each: Measurement) -> str:
-    """The first step, where it took so long that a person would wonder."""
+    """A remark on the first step, where it took conspicuously long."""
     latency = each.latency_ms
     if latency is None or each.first_ms is None or each.first_ms < LONG_MS or each.first_ms < LONG * latency.median:
         return ""

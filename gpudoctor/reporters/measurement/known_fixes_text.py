@@ -17,7 +17,7 @@ LONGEST_NAME = 26
 
 
 def render(results: Sequence[TrialResult], terminal: Terminal | None = None, interrupted: bool = False) -> str:
-    """`results` as benchmark.trial_runs.best_first orders them. `interrupted`: some fixes were not tried."""
+    """The screen. `results`: in the order of benchmark.trial_runs.best_first; `interrupted`: some fixes were not tried."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 60), 110)
     if not results:

@@ -1,4 +1,4 @@
-"""The screen of `gpudoctor validate --operators`: a table of groups against types, then what is not native, one by one."""
+"""The screen of `gpudoctor validate --operators`: a table of groups against types, then the operators that are not native, one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 60
 
 
 def render(coverage: Coverage, changes: Sequence[OperatorChange] | None = None, terminal: Terminal | None = None) -> str:
-    """`changes`: against an earlier run, where there is one to compare with."""
+    """The screen. `changes`: differences from an earlier run, if one is given."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 60), 120)
     name = " ".join(word for word in (coverage.framework, coverage.framework_version) if word)
@@ -39,7 +39,7 @@ def _totals(results: Sequence[OperatorResult]) -> Line:
 
 
 def _table(results: Sequence[OperatorResult]) -> Iterator[Line]:
-    """One row for each group: of each type, how many of how many are native."""
+    """One row for each group: for each type, the number of native operators and of all."""
     dtypes = list(dict.fromkeys(result.dtype for result in results))
     groups = {result.operator: result.group for result in results if result.group}
     names = list(dict.fromkeys(groups.get(result.operator, "other") for result in results))

@@ -1,4 +1,4 @@
-"""What `validate --replicas` measured: latency of whole batches, throughput of all, throughput per watt; and the batch that was picked."""
+"""Measurements of `validate --replicas`: latency of whole batches, total throughput, throughput per watt; and the chosen batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD = ("batch", "p50 ms", "p95 ms", "p99 ms", "together", "per watt")
 
 
 def lines(measurements: Sequence[Measurement], picks: Sequence[BatchPick], width: int) -> Iterator[Line]:
-    """Nothing where nothing ran in replicas. `measurements`: of any kind."""
+    """The lines; empty without a measurement by replicas. `measurements`: of any kind."""
     shared = [each for each in measurements if each.replicas and each.batch and each.status == OK]
     for key in dict.fromkeys(map(_key, shared)):
         mine = sorted((each for each in shared if _key(each) == key), key=lambda each: each.batch or 0)

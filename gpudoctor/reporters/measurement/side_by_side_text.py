@@ -15,7 +15,7 @@ PROCESSOR = "the processor"
 
 
 def lines(measurements: Sequence[Measurement], width: int) -> Iterator[Line]:
-    """Nothing where each work was done by one framework only."""
+    """The lines; empty where no workload was measured with more than one framework."""
     for device, groups in same_work(measurements).items():
         yield from hanging((), f"The same on {visible(device)}, fastest first", width, style="bold")
         room = max(len(work(group[0])) for group in groups) + 2
@@ -24,7 +24,7 @@ def lines(measurements: Sequence[Measurement], width: int) -> Iterator[Line]:
 
 
 def same_work(measurements: Sequence[Measurement]) -> dict[str, list[list[Measurement]]]:
-    """By device, the measurements of each work that more than one framework did there, the fastest first."""
+    """By device, the measurements of each workload that several frameworks ran there, the fastest first."""
     groups: dict[tuple[object, ...], list[Measurement]] = {}
     for each in measurements:
         if each.status == OK and each.throughput is not None and not each.replicas:
@@ -38,14 +38,14 @@ def same_work(measurements: Sequence[Measurement]) -> dict[str, list[list[Measur
 
 
 def times_apart(group: Sequence[Measurement]) -> float | None:
-    """How many times faster the first is than the last of a group of `same_work`; None where they are alike or a noisy one decides."""
+    """The ratio of the first to the last speed of a group of `same_work`; None where they hardly differ, or a noisy one decides."""
     first, last = group[0], group[-1]
     apart = _speed(first) / _speed(last) if _speed(last) > 0 else 1.0
     return apart if apart > APART and not (first.noisy or last.noisy) else None
 
 
 def _device(each: Measurement) -> str:
-    """What computes: the processor is one, whatever a framework calls it; a card is known by its address."""
+    """A key of the device: the processor is one for all frameworks; a card is identified by its address."""
     if each.backend == "cpu":
         return PROCESSOR
     address = each.conditions.gpu_address if each.conditions is not None else None

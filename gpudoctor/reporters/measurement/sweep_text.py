@@ -1,4 +1,4 @@
-"""The screen of `gpudoctor validate --sweep-batch`: a bar of throughput for each batch, with latency and memory beside it."""
+"""The screen of `gpudoctor validate --sweep-batch`: a bar of throughput for each batch, with latency and memory."""
 
 from __future__ import annotations
 

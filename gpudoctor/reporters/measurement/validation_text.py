@@ -1,4 +1,4 @@
-"""What `validate` measured, for a person: the table that moves while it runs, the final one, bars, and what it means."""
+"""The measurements of `validate` for a person: the live table, the final table, bars, and their interpretation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RICH = {"": "", "good": "green", "bad": "bold red", "warn": "yellow", "dim": "di
 
 
 class Running(Struct, frozen=True, kw_only=True):
-    """One line of the moving table. `measured` once it is done."""
+    """One line of the live table. `measured` is set once the job is finished."""
 
     words: str
     stage: str = ""
@@ -46,12 +46,12 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 def duration_text(seconds: float) -> str:
-    """'40 s', '7 min', '2.5 h': as exactly as an estimate is."""
+    """'40 s', '7 min', '2.5 h': rounded, since it is an estimate."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def moving(rows: Sequence[Running], waiting: int, seconds: float, terminal: Terminal) -> Table:
-    """The table while it runs: what is done, what is at work, how many come and how long they take. A line each, cut where the terminal
+    """The live table: finished jobs, running ones, the number of waiting ones and their time. Each has one line, cut where the terminal
     ends."""
     from rich.table import Table
     from rich.text import Text
@@ -72,7 +72,7 @@ def moving(rows: Sequence[Running], waiting: int, seconds: float, terminal: Term
 
 
 def _state(row: Running) -> tuple[str, str, str]:
-    """Mark, its style, and what there is to say."""
+    """The mark, its style, and the text of a line."""
     if row.measured is None:
         return "…", "", f"{row.stage} {row.detail}".strip()
     said = row.measured
@@ -115,7 +115,7 @@ def render(
 
 
 def _next(report: Report, left_out: Sequence[str], full_seconds: float, width: int) -> Iterator[Line]:
-    """The one command that helps most now."""
+    """The most useful next command."""
     causes = [finding for finding in report.findings if finding.layer in LAYERS and finding.severity != "info"]
     commands = command_lines(causes[0].advice) if causes else []
     if commands:
@@ -145,7 +145,7 @@ def _heading(mine: Sequence[Measurement]) -> Iterator[Line]:
 
 
 def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
-    """In the width at hand: where the table is wider, names of workloads stand on lines of their own, then the spread is left out."""
+    """The table within the width. Where it is too wide, names of workloads get their own lines; then the spread is dropped."""
     rows = [_cells(each) for each in mine]
     widths = [max(len(HEAD[place]), *(len(row[place]) for row in rows)) for place in range(len(HEAD))]
     right = (3, 4, 5, 6)
@@ -221,7 +221,7 @@ def rate_text(each: Measurement) -> str:
 
 
 def bar(share: float, terminal: Terminal, cells: int = BAR) -> str:
-    """`share` of a full bar; what is beyond it ends in a plus."""
+    """A bar of the length `share`, where 1 is full; a longer one ends with a plus."""
     full, empty = CELLS[terminal.unicode]
     filled = min(max(round(share * cells), 0), cells)
     return full * filled + empty * (cells - filled) + ("+" if share > 1.005 else " ")
@@ -254,7 +254,7 @@ def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterat
 
 
 def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
-    """A line each: what failed, what is wrong, what is noisy and why, how near to the limit, what causes it."""
+    """One line for each remark: failures, wrong results, noise and its reason, distance from the ceiling, causes."""
     done = [each for each in report.measurements if each.status == OK]
     for each in report.measurements:
         if each.status == FAILED:
@@ -291,7 +291,7 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
 
 
 def _out_of_time(measurements: Sequence[Measurement], width: int, verbose: bool) -> Iterator[Line]:
-    """What the minute had no room for, in one line: of each framework the workloads, with what of them was not measured."""
+    """The jobs that the budget of --quick left out, in one line: the workloads of each framework, with the parts that are missing."""
     late = [each for each in measurements if each.out_of_time]
     if not late:
         return
@@ -308,7 +308,7 @@ def _out_of_time(measurements: Sequence[Measurement], width: int, verbose: bool)
 
 
 def right_ones(done: Sequence[Measurement]) -> Iterator[str]:
-    """How many match what they were compared with; of finished measurements."""
+    """How many of the finished measurements match their reference."""
     compared = [each.correctness.compared_with for each in done if each.correctness is not None and each.correctness.passed]
     for reference in dict.fromkeys(compared):
         words = "the float64 reference on the processor" if reference == "cpu float64" else visible(reference)
@@ -338,7 +338,7 @@ def _clock(each: Measurement) -> str:
 
 
 def _findings(report: Report, width: int) -> Iterator[Line]:
-    """What the measurements and the settings of this machine say of it: the likely cause, and the one thing to do."""
+    """The likely cause, from the measurements and settings of this machine, and the one remedy."""
     here = [finding for finding in report.findings if finding.layer in LAYERS]
     for finding in here:
         if finding.severity != "info":
@@ -360,7 +360,7 @@ def _named(each: Measurement) -> str:
 
 
 def grouped(pairs: Sequence[tuple[str, str]], exactly: bool = True) -> list[tuple[str, str]]:
-    """(reason, who), once per reason. Not `exactly`: numbers in reasons do not part them, the first one is shown."""
+    """(reason, workloads), each reason once. Unless `exactly`, reasons that differ in numbers only are one, and the first is shown."""
     groups: dict[str, tuple[str, list[str]]] = {}
     for reason, name in pairs:
         key = reason if exactly else "".join(letter for letter in reason.partition(";")[0] if not letter.isdigit())

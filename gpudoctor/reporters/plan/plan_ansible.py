@@ -168,7 +168,7 @@ def _acts(plan: Plan, step: PlannedStep, play: _Play) -> Iterator[Task]:
         label = _label(f"{step.number}. {step.title}" + (f" ({at})" if len(step.acts) > 1 else ""))
         if isinstance(act, Word):
             if not acts.restart_of(step):
-                yield _asked(label, act.text, f"{step.number}-{at}")
+                yield _confirmation(label, act.text, f"{step.number}-{at}")
             continue
         result = play.name()
         play.since.append(result)
@@ -254,7 +254,7 @@ def _file(change: FileChange, label: str, result: str) -> Iterator[Task]:
         raise Unwritable(f"Ansible would replace a part of the path {visible(change.path)!r}")
     folder = change.path.rsplit("/", 1)[0]
     if folder:
-        # Of a folder that is there, what others may do in it stays as it is.
+        # The permissions of an existing folder are kept.
         made = {"path": folder, "state": "directory", "mode": "u+rwx"}
         yield _rooted({"name": f"{label}: its folder", "ansible.builtin.file": made}, change.root)
     mode = f"{change.mode:04o}"
@@ -308,13 +308,13 @@ def _person(step: PlannedStep, play: _Play) -> Iterator[Task]:
         yield {"name": f"{label}: is it done?", "ansible.builtin.stat": {"path": path}, "register": result}
         yield {**_fail(label, f"{text} Then run this playbook again."), "when": JinjaText(f"not {result}.stat.exists")}
         return
-    yield _asked(label, text, str(step.number))
+    yield _confirmation(label, text, str(step.number))
 
 
-def _asked(label: str, text: str, number: str) -> Task:
+def _confirmation(label: str, text: str, number: str) -> Task:
     """A pause until the person confirms the step, since nothing on the machine shows whether it was done."""
-    told = f"{text} Then run this playbook again, with -e by_hand={number} (several: -e by_hand=1,2)."
-    return {**_fail(label, told), "when": JinjaText(f"'{number}' not in (by_hand | default('') | string).split(',')")}
+    message = f"{text} Then run this playbook again, with -e by_hand={number} (several: -e by_hand=1,2)."
+    return {**_fail(label, message), "when": JinjaText(f"'{number}' not in (by_hand | default('') | string).split(',')")}
 
 
 def _restart(step: PlannedStep, play: _Play) -> Iterator[Task]:

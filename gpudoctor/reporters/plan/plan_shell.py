@@ -181,13 +181,13 @@ _NEEDS = {
 def render(plan: Plan, *, version: str, date: str) -> str:
     """The whole script. `version` of gpudoctor and `date` (YYYY-MM-DD) stand in its head.
 
-    Raises shell_text.Unwritable where an act cannot be written down, or would fetch something that nothing is known of.
+    Raises shell_text.Unwritable where an act cannot be written, or would download a file without a checksum or fingerprint.
     """
     head = list(_head(plan, version, date))
     obstacles = acts.obstacles(plan)
     if obstacles:
-        told = "\n".join(f"{said(text)} >&2" for text in obstacles)
-        return "\n".join([*head, "", "set -euo pipefail", "", "# Nothing is done, for the reason that is printed.", told, "exit 1", ""])
+        printed = "\n".join(f"{said(text)} >&2" for text in obstacles)
+        return "\n".join([*head, "", "set -euo pipefail", "", "# Nothing is done, for the reason that is printed.", printed, "exit 1", ""])
     needed: set[str] = set()
     body = [*_base(plan, needed), *(part for step in plan.steps for part in ("", *_step(plan, step, needed)))]
     body += [*_verified(plan, needed), "", *_end(plan)]
@@ -266,7 +266,7 @@ def _step(plan: Plan, step: PlannedStep, needed: set[str]) -> Iterator[str]:
     elif url:
         needed.add("has_source")
         yield f"if ! has_source {word(url)} {word(suite)} {word(path)}; then"
-        yield from lines  # not indented: the text of a file may be among them
+        yield from lines  # not indented, since the lines of a heredoc may be among them
         yield "fi"
     elif python and lines:
         yield f"if [ ! -x {word(python)} ]; then"
@@ -317,7 +317,7 @@ def _person(step: PlannedStep, needed: set[str]) -> Iterator[str]:
 
 def _restart(step: PlannedStep, needed: set[str]) -> Iterator[str]:
     what = acts.restart_of(step)
-    text = acts.RESTARTS.get(what, "")  # the words of the step speak of a run of gpudoctor
+    text = acts.RESTARTS.get(what, "")  # the step's own text is about a run of gpudoctor
     if what == "login":
         needed.add("new_login")
         yield f"new_login {flat(text)}"

@@ -57,7 +57,7 @@ def _sums(plan: Plan) -> Iterator[str]:
 
 
 def _first(plan: Plan, width: int) -> Iterator[Line]:
-    """What must be read before the steps."""
+    """The lines to read before the steps."""
     for refusal in plan.refusals:
         yield from hanging((Span("Refused: ", "bad"),), refusal.title, width, style="bold")
         yield from hanging((Span("   do    ", "good"),), refusal.advice, width)
@@ -106,12 +106,12 @@ def _step(step: PlannedStep, number: int, width: int, verbose: bool) -> Iterator
         yield from hanging((margin, _label("why")), step.why, width)
     if step.note:
         yield from hanging((margin, _label("note")), step.note, width)
-    told = [act.text for act in step.acts if isinstance(act, Word)]
-    if step.changes and not set(step.changes) <= set(told):
+    texts = [act.text for act in step.acts if isinstance(act, Word)]
+    if step.changes and not set(step.changes) <= set(texts):
         yield from hanging((margin, _label("changes")), "; ".join(step.changes), width)
-    if not verbose and told:
+    if not verbose and texts:
         label = Span(f"{'do':<{LABEL}}", "good" if step.kind == "person" else "dim")
-        for text in told:
+        for text in texts:
             if text.startswith("$ "):
                 yield margin, label, Span(visible(text), "command")  # one line: to be copied
             else:

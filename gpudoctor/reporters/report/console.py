@@ -115,10 +115,10 @@ def _tail(report: Report, screen: Screen, ignored: Mapping[str, str]) -> Iterato
     _, update, made = report.catalogue_version.partition(UPDATE)
     if update and not screen.quiet:
         yield (Span(f"Checks: the update of {made} (gpudoctor update-checks).", "dim"),)
-    asked = next((result for result in report.stacks if result.stack == screen.stack), None)
-    if asked and asked.verdict in ("not-applicable", "incomplete") and not _serious(report):  # the ladder has said it
-        if verdict_words(asked) == "not installed" and not screen.quiet:
-            yield from _following("Next, to install it:", (f"gpudoctor setup {asked.stack} --plan",), screen)
+    requested = next((result for result in report.stacks if result.stack == screen.stack), None)
+    if requested and requested.verdict in ("not-applicable", "incomplete") and not _serious(report):  # the ladder shows it already
+        if verdict_words(requested) == "not installed" and not screen.quiet:
+            yield from _following("Next, to install it:", (f"gpudoctor setup {requested.stack} --plan",), screen)
         return
     if not _serious(report):
         words = nothing_wrong(report)

@@ -13,7 +13,7 @@ MOST = 3
 
 
 class Arranged(Struct, frozen=True):
-    """`shown` are explained in full; `question` is the best guess where nothing is surer; `possible` and `hints` are one line each."""
+    """`shown` are explained in full; `question` is the best guess where nothing is likelier; `possible` and `hints` are one line each."""
 
     shown: tuple[Finding, ...]
     question: Finding | None

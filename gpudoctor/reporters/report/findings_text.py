@@ -35,8 +35,8 @@ def arranged_lines(
     if arranged.question is not None:
         yield list(question_lines(arranged.question, width, verbose, where.get(arranged.question.id, "")))
     if arranged.possible:
-        said = "; ".join(f"{finding.title} ({finding.id})" for finding in arranged.possible[:MOST])
-        yield list(hanging((Span("Could also be: ", "dim"),), said, width, style="dim"))
+        titles_of_possible = "; ".join(f"{finding.title} ({finding.id})" for finding in arranged.possible[:MOST])
+        yield list(hanging((Span("Could also be: ", "dim"),), titles_of_possible, width, style="dim"))
 
 
 TWO_LINES = 150
@@ -45,9 +45,9 @@ TWO_LINES = 150
 
 def _cut(finding: Finding) -> Finding:
     sentence = re.match(r".*?[a-z)0-9]\.(?= [A-Z])", finding.explanation)
-    said = sentence[0] if sentence else finding.explanation
-    clause = re.match(r".{40,}?(?=[:;] )", said) if len(said) > TWO_LINES else None
-    return replace(finding, explanation=f"{clause[0]}." if clause else said)
+    text = sentence[0] if sentence else finding.explanation
+    clause = re.match(r".{40,}?(?=[:;] )", text) if len(text) > TWO_LINES else None
+    return replace(finding, explanation=f"{clause[0]}." if clause else text)
 
 
 def question_lines(finding: Finding, width: int, verbose: bool, place: str = "") -> Iterator[Line]:

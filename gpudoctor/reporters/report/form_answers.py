@@ -1,4 +1,4 @@
-"""An issue form, filled in from a report: what the machine answers, and what is left to the person."""
+"""An issue form, filled in from a report; questions without an answer are left to the person."""
 
 from __future__ import annotations
 

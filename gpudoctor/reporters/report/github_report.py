@@ -20,12 +20,12 @@ MOST = 4000
 
 def render(report: Report) -> str:
     """One line for each finding, in reading order: the runner shows ten of each kind per step."""
-    said = [_annotation(finding, report) for finding in report.findings]
-    said += [_line("warning", {**_file(place), "title": "gpudoctor: not determined"}, text) for text, place in open_demands(report)]
-    said += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
-    if not said:
-        said = [_line("notice", {"title": "gpudoctor"}, nothing_wrong(report))]
-    return "".join(said)
+    annotations = [_annotation(finding, report) for finding in report.findings]
+    annotations += [_line("warning", {**_file(place), "title": "gpudoctor: not determined"}, text) for text, place in open_demands(report)]
+    annotations += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
+    if not annotations:
+        annotations = [_line("notice", {"title": "gpudoctor"}, nothing_wrong(report))]
+    return "".join(annotations)
 
 
 def _annotation(finding: Finding, report: Report) -> str:
@@ -85,6 +85,6 @@ def _summary(report: Report) -> Iterator[str]:
         links = [f"[{_text(source)}]({link})" for source in finding.sources if (link := address(source)) and ")" not in link]
         if links:
             yield from ("", ", ".join(links))
-    for title, said in (("Not determined", report.undetermined), ("Incomplete", report.incomplete)):
-        if said:
-            yield from ("", f"**{title}:** {_text('; '.join(said))}")
+    for title, summary in (("Not determined", report.undetermined), ("Incomplete", report.incomplete)):
+        if summary:
+            yield from ("", f"**{title}:** {_text('; '.join(summary))}")

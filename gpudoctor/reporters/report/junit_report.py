@@ -34,7 +34,7 @@ class _Case(Struct):
 def render(report: Report, *, fail_on: str = "error", unanswered: Sequence[str] = ()) -> str:
     """One document. There is a failure or an error in it where the exit status of `check` is 1 or 4.
 
-    `unanswered`: demands and rungs (stack/layer) that were asked for by name and could not be told; they are errors.
+    `unanswered`: demands and rungs (stack/layer) that were requested by name and could not be determined; they are errors.
     """
     suites = [
         ("gpudoctor.checks", list(_checks(report, fail_on))),

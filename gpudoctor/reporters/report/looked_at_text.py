@@ -1,4 +1,4 @@
-"""Of what is examined in place of this machine: what a process has loaded, and this machine beside a container."""
+"""Lines about what is examined instead of this machine: the libraries of a process, and this machine next to a container."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEFT = 15
 
 
 def looked_at_lines(report: Report, width: int, *, verbose: bool = False, brief: bool = False) -> Iterator[Line]:
-    """`verbose`: all libraries; `brief`: on a screen that has no room."""
+    """The lines. `verbose`: with all libraries; `brief`: shortened, for a screen without room."""
     process, sides = report.facts.get("process"), report.facts.get("sides")
     if isinstance(process, Mapping):
         yield from _process(process, width, None if verbose else _MOST, brief)

@@ -27,7 +27,7 @@ _PROCESSOR_VENDORS = ("intel", "amd", "apple")
 
 
 def machine_answer(report: Report, name: str) -> Answer:
-    """What the report answers to `name`; '' where it does not know, or where no answer has that name."""
+    """The report's answer by its name; '' where the report does not hold it, or where no answer has that name."""
     if name.startswith(_PACKAGE):
         return _package(report, name.removeprefix(_PACKAGE))
     if name.startswith(_RELEASE):
@@ -96,14 +96,14 @@ def _operating_system(report: Report) -> str:
 
 
 def _platform(report: Report) -> list[str]:
-    """linux, windows or macos, and beside it wsl2, wsl1 or docker where that is so."""
+    """linux, windows or macos, followed by wsl2, wsl1 or docker where it applies."""
     kind, container = _text(at(report.facts, "platform.kind")), _text(at(report.facts, "container.kind"))
     base = "linux" if kind in ("linux", "wsl2", "wsl1", "container") else kind
     return [word for word in dict.fromkeys((base, kind if kind.startswith("wsl") else "", container)) if word]
 
 
 def _distribution(report: Report) -> list[str]:
-    """`ubuntu 24.04`, `ubuntu`, and what it is related to: the most exact word first."""
+    """`ubuntu 24.04`, `ubuntu`, and the distributions that it derives from (ID_LIKE): the most exact word first."""
     name, number = _text(at(report.facts, "os.id")), _text(at(report.facts, "os.version"))
     related = at(report.facts, "os.id_like")
     found = [f"{name} {number}" if number else "", name, *(related if isinstance(related, list) else [])]

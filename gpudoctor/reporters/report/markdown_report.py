@@ -57,7 +57,7 @@ def markdown(report: Report, *, ignored: Mapping[str, str] | None = None, beside
             cuts.append((part, part.chosen))
             part.chosen += 1
             whole = _joined(parts)
-    for part, before in reversed(cuts):  # what was cut before something large may fit after it
+    for part, before in reversed(cuts):  # a part that was cut before a large one may fit after that one is cut
         now, part.chosen = part.chosen, before
         if units(longer := _joined(parts)) <= limit:
             whole = longer

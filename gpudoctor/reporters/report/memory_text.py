@@ -11,7 +11,7 @@ from gpudoctor.reporters.shared.layout import Line, Span, hanging
 
 
 def lines(report: Report, width: int) -> Iterator[Line]:
-    """Nothing where the memory of no GPU is known."""
+    """The lines; empty where no GPU's memory is known."""
     rows = [row for row in report.facts.get("gpu_memory") or () if isinstance(row, Mapping) and _bytes(row, "usable_bytes")]
     if not rows:
         return

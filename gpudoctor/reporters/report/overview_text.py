@@ -25,7 +25,7 @@ def render(report: Report, choice: Recommendation, terminal: Terminal | None = N
     width = min(max(terminal.width, 40), 80)
     if "gpus" not in report.facts:
         report = replace(report, headline={**report.headline, "machine": "GPU not looked for yet"})
-    if len(python_line(report.headline)) > width - 2:  # a long path leaves no room for why it is this one
+    if len(python_line(report.headline)) > width - 2:  # a long path leaves no room for the reason of its choice
         report = replace(report, headline={**report.headline, "python_why": ""})
     parts: list[list[Line]] = [
         list(machine_lines(report, width))[:6],
@@ -48,7 +48,7 @@ def _stacks(report: Report, width: int) -> Iterator[Line]:
 
 
 def _verdict(stack: StackResult) -> tuple[str, str]:
-    """The verdict as a quick look can give it: frameworks are not imported, so that what is undetermined is no fault."""
+    """The verdict of a quick look. Frameworks are not imported, so that an undetermined layer is no fault."""
     if stack.verdict == "broken":
         return f"broken at {name(stack.broken_layer or '')}".removesuffix(" at "), "bad"
     if stack.verdict == "ok":

@@ -81,7 +81,7 @@ def _throughput(report: Report) -> Iterator[str]:
     done = [each for each in alone if each.throughput and each.throughput.value > 0]
     if not done:
         yield from ("", "# No throughput was measured; after gpudoctor validate it is demanded as well.")
-    fastest: dict[tuple[str, ...], Throughput] = {}  # a demand is met by the fastest that fits, so that one is written
+    fastest: dict[tuple[str, ...], Throughput] = {}  # the fastest fitting measurement decides a demand, so that its value is written
     for each in done:
         assert each.throughput is not None
         named = {"workload": each.workload, "task": each.task, "framework": each.framework, "device": each.device, "dtype": each.dtype}

@@ -41,7 +41,7 @@ def _plain(value: str) -> str:
 
 
 def code(value: str) -> str:
-    """A span of code between as many backticks as needed."""
+    """The text as inline code, between as many backticks as it requires."""
     shown = _cut(visible(value).strip())
     if not shown:
         return ""
