@@ -853,7 +853,7 @@ SYSTEMS = ("windows", "macos", "wsl")
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
 """Names that one `*` stands for."""
-LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
+LIBRARY_IN_ICD = re.compile(r"/[^\s\"']{1,200}\.so[\w.]*")
 TOTAL = 20.0
 _PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _PLAIN = re.compile(r"[^\s\"\\]+")
@@ -932,7 +932,7 @@ class Asker:
 				answered = bool(found.entries) or (answered and question.otherwise)
 				self.found.add(found)
 		if self.clock.left() <= 0.2:
-			self.troubles.append("unknown: what is not told: out of time")
+			self.troubles.append("unknown: the rest, since the time was over")
 		return self
 	def is_system(self, name):
 		if name == "wsl":
@@ -1205,7 +1205,7 @@ def _whole(asker, first, left_out):
 	lines += ["-- Variables", *_variables(asker)] if "variables" not in left_out else []
 	lines += [f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
 	unasked = _unasked(found, clean)
-	lines += [f"Not told, of the questions of the table: {unasked}"] if unasked else []
+	lines += [f"Not stated, of the questions of the table: {unasked}"] if unasked else []
 	lines += asker.troubles
 	lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
 	return "\n".join([*lines, END, ""])

@@ -23,11 +23,12 @@ _BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")
 MARK = "gpudoctor-env "
 _BEGIN = re.compile(r"^(?P<margin>.*?)gpudoctor-env (?P<revision>\d{1,4}): what was looked at")
 _ITEM = re.compile(
-    r'(?P<name>[^\s=!\[\]>"]+?)'
-    r'(?:=(?P<text>"(?:[^"\\]|\\.)*"|\S*)|->(?P<target>\S+)|!(?P<trouble>[\w-]+)|\[(?P<mode>[^\]]*)\])?(?=\s|$)'
+    r'(?<!\S)(?P<name>[^\s=!\[\]>"]{1,400}?)'
+    r'(?:=(?P<text>"(?:[^"\\]|\\.)*"|\S*)|->(?P<target>\S+)|!(?P<trouble>[\w-]+)|\[(?P<mode>[^\]\[]{0,200})\])?(?=\s|$)'
 )
 _FOLDER = re.compile(
-    r"^(?P<path>(?:[/~{]|[A-Z]:/)[^:]*?(?::[0-9a-f]{2}[:.][0-9a-f.]+[^:]*?)*?)(?P<slash>/?)(?: like (?P<like>\S+))?:(?: (?P<items>.*))?$"
+    r"^(?P<path>(?:[/~{]|[A-Z]:/)[^:]*?(?::[0-9a-f]{2}[:.][0-9a-f.]+(?![0-9a-f.])[^:]*?){0,12}?)(?P<slash>/?)"
+    r"(?: like (?P<like>\S+))?:(?: (?P<items>.*))?$"
 )
 _COMMAND = re.compile(r"^\$ (?P<argv>.*?)(?: \((?:exit (?P<rc>\d{1,3})|signal (?P<signal>\d{1,3})|(?P<late>no end))\))?$")
 HOME = "/home/user"
@@ -150,7 +151,7 @@ class _Reader:
         elif found := re.match(r"^Nothing (?:further )?in: (.*)$", head):
             for path in self._here(found[1]).split():
                 self.folders.setdefault(path, [])
-        elif head.startswith("Not told, "):
+        elif head.startswith("Not stated, "):
             self._not_told(self._here(head.partition(": ")[2]).split())
         elif head.startswith("Left out"):
             self.left_out |= {name.strip() for name in head.partition(": ")[2].split(",")}

@@ -20,7 +20,7 @@ SYSTEMS = ("windows", "macos", "wsl")
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
 """Names that one `*` stands for."""
-LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
+LIBRARY_IN_ICD = re.compile(r"/[^\s\"']{1,200}\.so[\w.]*")
 TOTAL = 20.0
 _PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _PLAIN = re.compile(r"[^\s\"\\]+")
@@ -126,7 +126,7 @@ class Asker:
                 answered = bool(found.entries) or (answered and question.otherwise)
                 self.found.add(found)
         if self.clock.left() <= 0.2:
-            self.troubles.append("unknown: what is not told: out of time")
+            self.troubles.append("unknown: the rest, since the time was over")
         return self
 
     def is_system(self, name: str) -> bool:

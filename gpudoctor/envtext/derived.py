@@ -13,9 +13,8 @@ KERNEL_LOG = re.compile(
     r"i915|\bxe\b|intel_vpu|amdxdna|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmwar"
     r"e|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module"
     r" verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
-    r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b",
-    re.IGNORECASE,
-)
+    r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b"
+, re.IGNORECASE)
 DISTRIBUTIONS = re.compile(
     r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal"
     r"-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi"
@@ -39,20 +38,8 @@ FRAMEWORKS = {
     "xformers": r"xformers",
 }
 COMMANDS = {
-    "@ollama-show": (
-        "systemctl",
-        "show",
-        "ollama.service",
-        "--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath",
-    ),
-    "@ollama-log": (
-        "journalctl",
-        "--unit=ollama",
-        "--output=cat",
-        "--no-pager",
-        "--lines=400",
-        "--grep=inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery",
-    ),
+    '@ollama-show': ('systemctl', 'show', 'ollama.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath'),
+    '@ollama-log': ('journalctl', '--unit=ollama', '--output=cat', '--no-pager', '--lines=400', '--grep=inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'),
 }
 VARIABLES = """
 LD_LIBRARY_PATH LD_PRELOAD PATH PWD VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONNOUSERSITE CMPLR_ROOT MKLROOT SETVARS_COMPLETED

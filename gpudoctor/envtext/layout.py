@@ -66,7 +66,7 @@ def _whole(asker: Asker, first: Any, left_out: Any) -> str:
     lines += ["-- Variables", *_variables(asker)] if "variables" not in left_out else []
     lines += [f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
     unasked = _unasked(found, clean)
-    lines += [f"Not told, of the questions of the table: {unasked}"] if unasked else []
+    lines += [f"Not stated, of the questions of the table: {unasked}"] if unasked else []
     lines += asker.troubles
     lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
     return "\n".join([*lines, END, ""])

@@ -23,6 +23,7 @@ LOOSE = {
     "checking.catalogue": "a query for the files of checks in further folders, by `list` and `show`",
     "diffing.remember": "keeps a report that was made, with the reasons of what was left out",
     "guarding.constraints_text": "writes what was made, in a format",
+    "reporting.filled_form": "writes what was made, as the form of a project", "reporting.has_profile": "a query for one project",
     "reporting.render": "writes what was made, in a format", "reporting.archive": "writes what was made, under a name",
     "experimenting.sweep_batches": "its limit of latency", "experimenting.read_report": "reads one file",
     "experimenting.beside": "compares two reports that were read",
