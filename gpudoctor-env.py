@@ -300,43 +300,42 @@ SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ AC
 """.split()
 LISTED_WORDS = frozenset(
 	"""
-aarch acc acceleration accelerator acpi activated activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
+aarch acc acceleration accelerator acpi activate activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
 alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda aname
 announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect assistant
-aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bactivate bamd
-bandwidth barcelo basekit battlemage bazzite bconda bcs bda bdrm beegfs beignet benchmark berror beside bfloat bgid bgpu billions binaries
-bios biris bitaccess bjetson black blackwell blas blob bmodule bnomodeset bnot board bochs boom boost boot bpip bprocessor brake branch
-bridge bring broadcast broadcom broadwell brought broxton bsize buildkit bvirtualenv bwd bxpu cachyos caffe cann capable cargo carriage
-carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate clenqueue
-clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat compose
-computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc ction ctl
-ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver cusparse
-cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck declaring
-demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff dggml dgx
-diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp dpctl dracut
-dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo edit editable edition efi
-efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric fallen fbgemm
-fdf fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids foreach forge fpga
-framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm genai genuineintel
-gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpudirect gpuopencl gpustat gradient granite grants
-gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell hawk hbm hca headless
-heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg hpp hpu hub hwdata
-hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror inactive increasing inductor infiniband ini initramfs inl
-insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack jetson jit joules
-kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun lab lake lanes
-lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti libdevice libdirs libegl libelf libglx libhsakmt libigc
-libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc libtpu licence lightning linuxmint llmpipeline llvm
-llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs maker mali
-manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes mendocino metal metax meteor mgag mhz mib micro
-microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount mpi mpl msvc mtl mtu multiarray musa musl
+aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bandwidth barcelo
+basekit battlemage bazzite bcs bda beegfs beignet benchmark beside bfloat bgpu billions binaries bios bitaccess black blackwell blas blob
+board bochs boost boot brake branch bridge bring broadcast broadcom broadwell brought broxton buildkit bwd bxpu cachyos caffe cann capable
+cargo carriage carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate
+clenqueue clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat
+compose computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc
+ction ctl ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver
+cusparse cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck
+declaring demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff
+dggml dgx diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp
+dpctl dracut dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo edit editable
+edition efi efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric
+fallen fbgemm fdf fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids
+foreach forge fpga framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm
+genai genuineintel gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpudirect gpuopencl gpustat
+gradient granite grants gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell
+hawk hbm hca headless heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg
+hpp hpu hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror inactive increasing inductor infiniband
+ini initramfs inl insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack
+jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun
+lab lake lanes lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti libdevice libdirs libegl libelf libglx
+libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc libtpu licence lightning linuxmint
+llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs
+maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes mendocino metal metax meteor mgag mhz mib
+micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount mpi mpl msvc mtl mtu multiarray musa musl
 musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic ninja nixos nncf nnvv nobara nodevfiles noisy
-nonetype nonsense norm normalised normalvram notfound nova novram nowhere nstatus nvcr nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl
-nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci oculink offload oled oneccl online onnx
-oom ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum orca orch orin outofmemory overlay
-overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder pciback peak peermem pentium pep
-perf persistence phb phys picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte powersave powervr
-ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate psu pthread pti
-ptx ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm quantization
+nonetype nonsense norm normalised normalvram notfound nova novram nowhere nvcr nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink
+nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci oculink offload oled oneccl online onnx oom
+ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum orca orch orin outofmemory overlay overlayfs
+pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder pciback peak peermem pentium pep perf
+persistence phb phys picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte powersave powervr ppc
+prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate psu pthread pti ptx
+ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm quantization
 quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds rebuilt recogni
 recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov renoir replicas
 repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip rocket rocky rom
@@ -1308,6 +1307,8 @@ class NodeMode:
 	def __init__(self, found):
 		self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
 		self.owner, self.group = str(self.uid), str(self.gid)
+		if sys.platform == "win32":
+			return
 		try:
 			import grp
 			import pwd
@@ -1444,9 +1445,12 @@ def _is_roots(folder):
 		return False
 	return found.st_uid == 0 and not found.st_mode & 0o022
 def _end(child):
+	if sys.platform == "win32":
+		child.kill()
+		return
 	try:
 		os.killpg(child.pid, signal.SIGKILL)
-	except (AttributeError, OSError):
+	except OSError:
 		child.kill()
 
 

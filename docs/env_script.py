@@ -116,7 +116,8 @@ def _constants(source: str) -> Iterator[str]:
 
 def _words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from (word.lower() for word in re.findall(r"[A-Za-z]{3,24}", text))
+        plain = re.sub(r"\\[A-Za-z]", " ", text)  # \\b and \\s of an expression belong to no word
+        yield from (word.lower() for word in re.findall(r"[A-Za-z]{3,24}", plain))
 
 
 def _needed(found: set[str]) -> set[str]:

@@ -41,6 +41,8 @@ class NodeMode:
     def __init__(self, found: os.stat_result) -> None:
         self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
         self.owner, self.group = str(self.uid), str(self.gid)
+        if sys.platform == "win32":
+            return
         try:
             import grp
             import pwd
@@ -207,8 +209,11 @@ def _is_roots(folder: str) -> bool:
 
 
 def _end(child: Any) -> None:
-    """Ends a child with all that it started."""
+    """Ends a child with all that it started; on Windows the child alone."""
+    if sys.platform == "win32":
+        child.kill()
+        return
     try:
         os.killpg(child.pid, signal.SIGKILL)
-    except (AttributeError, OSError):
+    except OSError:
         child.kill()
