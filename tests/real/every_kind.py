@@ -120,7 +120,6 @@ name = "{id}"
 title = "a step of every kind"
 platform = "Linux"
 rank = 1
-stack = "torch-cpu"
 disk_gb = 0.1
 applies = {{ fact = "platform.kind", is = "linux" }}
 
