@@ -20,6 +20,7 @@ COMMANDS = {
     "guard": ("gpudoctor.cli.guard:command", "keep a working environment when other packages are installed"),
     "setup": ("gpudoctor.cli.setup:command", "install a stack from a recipe, verify it, undo it"),
     "validate": ("gpudoctor.cli.validate:command", "measure correctness and speed, and try known fixes"),
+    "fleet": ("gpudoctor.cli.fleet:command", "examine many hosts, and show what differs between them"),
     "diff": ("gpudoctor.cli.diff:command", "show what changed between two runs or reports"),
     "report": ("gpudoctor.cli.report:command", "write one redacted file to attach to a bug report"),
     "capture": ("gpudoctor.cli.capture:command", "record this machine, to diagnose it elsewhere"),
@@ -41,25 +42,30 @@ OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 class Commands(click.Group):
     """A group whose commands are listed by name and imported when they run."""
 
+    table = COMMANDS
+    """By name: the module and attribute of a command, and its line in the help."""
+    seldom: Sequence[str] = SELDOM
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.table:
             return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        module, _, attribute = self.table[cmd_name][0].partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items() if name not in SELDOM])
-            formatter.write_text(f"Also: {', '.join(SELDOM)}; gpudoctor COMMAND --help explains each.")
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items() if name not in self.seldom])
+            if self.seldom:
+                formatter.write_text(f"Also: {', '.join(self.seldom)}; see gpudoctor COMMAND --help.")
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command '{_printable(args[0])}'{nearest(args[0], COMMANDS)}")
+        if args and args[0] not in self.table and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command '{_printable(args[0])}'{nearest(args[0], self.table)}", ctx)
         return super().resolve_command(ctx, args)
 
 
