@@ -52,7 +52,7 @@ class RowFinding(Struct, frozen=True, kw_only=True):
     """The one thing to do, filled in for this host."""
 
 
-@shaped(open=True, optional=("card", "ci95_percent", "samples", "reason"))
+@shaped(open=True, optional=("value", "unit", "card", "samples", "ci95_percent", "disturbed", "reason"))
 class RowMeasurement(Struct, frozen=True, kw_only=True):
     """One measurement of `validate`, shortened. Two hosts are compared on equal (workload, task, framework, backend, dtype, batch)."""
 
@@ -67,10 +67,12 @@ class RowMeasurement(Struct, frozen=True, kw_only=True):
     """The throughput in `unit`; more is better. None where nothing was measured."""
     unit: Text = ""
     card: Text = ""
-    """The address of the card, as in RowCard; empty for the processor, or where the card is not known."""
+    """The address of the card, as in RowCard, else the device (cuda:0); of a link the two ends, separated by a space."""
     samples: tuple[Annotated[float, Limits(minimum=0)], ...] = ()
     """The throughput of each process that measured it, in `unit`; empty where one process did."""
     ci95_percent: Annotated[float, Limits(minimum=0)] | None = None
+    disturbed: Text = ""
+    """What made the figure less reliable: other processes on the card, noise. It is then no evidence against the card."""
     reason: Text = ""
     """Why it failed or was skipped."""
 
