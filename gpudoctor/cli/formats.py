@@ -11,8 +11,8 @@ from gpudoctor.cli import BadInput
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
 
-FORMATS = ("text", "json", "junit", "sarif", "prometheus", "github")
-MEASURED = ("text", "json", "html", "junit", "prometheus")
+FORMATS = ("text", "json", "junit", "sarif", "prometheus", "github", "row")
+MEASURED = ("text", "json", "html", "junit", "prometheus", "row")
 """The formats of `validate`, which have a place for measurements."""
 
 
@@ -47,6 +47,10 @@ def render(
         from gpudoctor.reporters.report import github_report
 
         return github_report.render(report)
+    if form == "row":
+        from gpudoctor.services import row_making
+
+        return row_making.render(report)
     from gpudoctor.reporters.report import sarif_report
     from gpudoctor.services import checking
 

@@ -68,6 +68,12 @@ def given_labels() -> dict[str, str]:
     return {name.strip()[:40]: value.strip()[:80] for name, mark, value in pairs if mark and name.strip()}
 
 
+def render(report: Report) -> str:
+    """The row of this host as one line of JSON."""
+    row = row_of(report, host=named_host(), run=named_run(report.created), labels=given_labels())
+    return encode(row).decode("ascii") + "\n"
+
+
 def row_of(report: Report, *, host: str, run: str, labels: Mapping[str, str]) -> FleetRow:
     """The row of a report, whole; `encode` makes it fit."""
     return FleetRow(
@@ -129,7 +135,7 @@ def _short(text: object, most: int = 120) -> str:
 
 def _cards(facts: Mapping[str, Any]) -> Iterator[RowCard]:
     """The GPUs and accelerators, discrete ones first, then by address."""
-    memory = {str(each.get("address")): each.get("dedicated_bytes") for each in _records(_at(facts, "gpu_memory.devices"))}
+    memory = {str(each.get("address")): each.get("dedicated_bytes") for each in _records(facts.get("gpu_memory"))}
     named = {str(each.get("address")): each for each in _records(_at(facts, "nvidia.devices"))}
     cards = sorted(_records(facts.get("gpus")), key=lambda gpu: (gpu.get("kind") == "integrated", str(gpu.get("address"))))
     for number, gpu in enumerate(cards):

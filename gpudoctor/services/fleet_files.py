@@ -1,0 +1,159 @@
+"""The services of `fleet add`, `fleet prune` and `fleet export`: rows from files into the store, and out of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from gpudoctor.model.fleet_row import LARGEST_READ, FleetRow, RowCard, RowFinding, RowMeasurement, RowVerdict
+from gpudoctor.system.fleet_store import FleetStore, RowRefused
+from gpudoctor.system.scratch_folder import ScratchFolder
+
+MOST_FILES = 2_000_000
+OF_A_HOST = ("host", "run", "created")
+"""The columns that each table begins with."""
+
+
+class HostLine(Struct, frozen=True):
+    """A line of the table `rows`; labels, groups and values are JSON, since their keys differ between hosts."""
+
+    tool: str
+    catalogue: str
+    failed: str
+    cards: int
+    labels: str
+    groups: str
+    values: str
+
+
+TABLES = {"rows": HostLine, "cards": RowCard, "findings": RowFinding, "measurements": RowMeasurement, "verdicts": RowVerdict}
+"""The tables of an export, with the type of their lines."""
+Progress = Callable[[str], None]
+
+
+class ExportError(ValueError):
+    """Rows that cannot be exported: why, and what to do."""
+
+
+class AddedFiles(Struct, frozen=True):
+    """What became of files: `new` rows were added, `known` ones were there already; `refused` gives the reason by place."""
+
+    new: int
+    known: int
+    refused: dict[str, str]
+
+
+def add(store: FleetStore, paths: Sequence[str], progress: Progress | None = None) -> AddedFiles:
+    """Takes the rows of files, and of all files below folders. A file holds one row, or one on each line. Links are not followed.
+
+    What is no row is refused with a reason and stops nothing. Raises OSError where a given path cannot be read, or the store not written.
+    """
+    new = known = 0
+    refused: dict[str, str] = {}
+    for path in _files(paths):
+        for place, content in _parts(path):
+            try:
+                if store.add(content, place).new:
+                    new += 1
+                else:
+                    known += 1
+            except RowRefused as error:
+                refused[place] = str(error)
+        if progress is not None:
+            progress(f"{new + known} rows, {len(refused)} refused")
+    return AddedFiles(new, known, refused)
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    number = 0
+    for given in paths:
+        if not os.path.isdir(given):
+            os.stat(given)  # raises for a path that is not there
+            yield given
+            continue
+        for folder, folders, names in os.walk(given, followlinks=False, onerror=_raise):
+            folders.sort()
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if name.endswith((".json", ".jsonl")) and not name.startswith(".") and not os.path.islink(path) and os.path.isfile(path):
+                    number += 1
+                    if number > MOST_FILES:
+                        return
+                    yield path
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _parts(path: str) -> Iterator[tuple[str, bytes]]:
+    """The texts of the rows in a file, each with its place: the file itself, or each of its lines where the first one is a whole object."""
+    with open(path, "rb") as file:
+        first = file.readline(LARGEST_READ + 2)
+        if not first.rstrip().endswith(b"}") or not first.lstrip().startswith(b"{"):
+            yield path, (first + file.read(LARGEST_READ + 2 - len(first))).strip()
+            return
+        number, line = 1, first
+        while line:
+            if line.strip():
+                yield (path if number == 1 and first.strip() and not file.peek(1) else f"{path}:{number}"), line.strip()
+            number, line = number + 1, file.readline(LARGEST_READ + 2)
+
+
+def export(store: FleetStore, folder: str) -> dict[str, int]:
+    """Writes all rows as TABLES in Parquet, one file each, and returns their numbers of lines. Raises ExportError, OSError."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ExportError("writing Parquet needs the extra 'parquet'; install it with: pip install 'gpudoctor[parquet]'") from error
+    os.makedirs(folder, exist_ok=True)
+    counts = dict.fromkeys(TABLES, 0)
+    scratch = ScratchFolder("gpudoctor-export-")
+    try:
+        files = {name: open(os.path.join(scratch.path, f"{name}.jsonl"), "w", encoding="ascii") for name in TABLES}
+        try:
+            for row in store.every():
+                for name, record in _records(row):
+                    files[name].write(json.dumps(record) + "\n")
+                    counts[name] += 1
+        finally:
+            for file in files.values():
+                file.close()
+        with duckdb.connect(":memory:") as base:
+            for name, kind in TABLES.items():
+                _write_parquet(base, files[name].name, os.path.join(folder, f"{name}.parquet"), kind)
+    finally:
+        scratch.remove()
+    return counts
+
+
+def _write_parquet(base: Any, source: str, target: str, kind: type) -> None:
+    columns = {**dict.fromkeys(OF_A_HOST, "varchar"), **{name: _column(hint) for name, hint in get_type_hints(kind).items()}}
+    lines, file = (text.replace("'", "''") for text in (source, f"{target}.new"))
+    typed = ", ".join(f"{name}: '{column}'" for name, column in columns.items())
+    base.execute(f"copy (select * from read_json('{lines}', format='newline_delimited', columns={{{typed}}})) to '{file}' (format parquet)")
+    os.replace(f"{target}.new", target)
+
+
+def _column(hint: Any) -> str:
+    """The SQL type of a field."""
+    inner = [each for each in get_args(hint) if each not in (type(None), ...)]
+    if get_origin(hint) is tuple:
+        return f"{_column(inner[0])}[]"
+    return {str: "varchar", int: "bigint", float: "double"}[inner[0] if inner else hint]
+
+
+def _records(row: FleetRow) -> Iterator[tuple[str, dict[str, object]]]:
+    """The lines of the tables that one row gives, each with the name of its table."""
+    whole = msgspec.to_builtins(row)
+    of = {name: whole[name] for name in OF_A_HOST}
+    for name in ("cards", "findings", "measurements", "verdicts"):
+        for item in whole[name]:
+            yield name, {**of, **item}
+    texts = {name: json.dumps(whole[name]) for name in ("labels", "groups", "values")}
+    yield "rows", {**of, "tool": row.tool, "catalogue": row.catalogue, "failed": row.failed, "cards": len(row.cards), **texts}
