@@ -20,7 +20,8 @@ def _metrics(view: FleetView) -> Iterator[Metric]:
     counts = {answer: sum(each.answer == answer for each in view.hosts) for answer in ANSWERS}
     yield Metric("gpudoctor_fleet_hosts", "Hosts by what came of them.", [({"answer": name}, number) for name, number in counts.items()])
     known = [(each.host, each.usable) for each in view.hosts if each.usable is not None]
-    yield Metric("gpudoctor_fleet_host_usable", "1 where nothing speaks against the host, 0 where something does; absent where it is not known.",
+    yield Metric("gpudoctor_fleet_host_usable",
+                 "1 where the host can be used, 0 where something speaks against it; absent where it is not known.",
                  [({"host": host}, int(usable)) for host, usable in known])  # fmt: skip
     yield Metric(
         "gpudoctor_fleet_finding_hosts", "Hosts with a finding.",

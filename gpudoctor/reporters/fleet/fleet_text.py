@@ -136,7 +136,7 @@ def _difference(each: Difference, width: int, indent: int) -> Iterator[Line]:
     if each.matters:
         said += f". It matters: {', '.join(each.matters[:3])}"
     if each.unit:
-        said += f". Change it with {each.unit}"
+        said += f". What is changed together: {each.unit}"
     yield from hanging((Span(" " * indent), Span(f"{visible(name)}: ", "dim")), said, width)
 
 
