@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from gpudoctor.fleet import robust
-from gpudoctor.model.fleet_row import FleetRow, metric
+from gpudoctor.model.fleet_row import FleetRow, RowMeasurement, metric
 
 LEAST_BELOW = 0.035
 """Two healthy cards of one model differ by less in compute-bound work."""
@@ -85,15 +85,20 @@ def words(measured: Metric) -> str:
 
 
 def samples(row: FleetRow) -> Iterator[Sample]:
-    """The measurements of a row that count as evidence: those that gave a number, and during which nobody else used the card."""
+    """The measurements of a row that count as evidence: those that gave a number and that nothing disturbed. What a row says of one card
+    several times counts once, with its median."""
     uuids = {card.address: card.uuid for card in row.cards if card.uuid}
+    found: dict[tuple[str, Metric], list[RowMeasurement]] = {}
     for each in row.measurements:
         if each.status == "ok" and each.value is not None and math.isfinite(each.value) and not each.disturbed:
-            yield Sample(
-                host=row.host, place=each.card, card=uuids.get(each.card) or f"{row.host} {each.card}",
-                metric=(*map(str, metric(each)), each.unit), value=each.value,
-                processes=tuple(filter(math.isfinite, each.samples)) if len(each.samples) > 1 else (),
-            )  # fmt: skip
+            found.setdefault((each.card, (*map(str, metric(each)), each.unit)), []).append(each)
+    for (place, what), several in found.items():
+        values = sorted(each.value for each in several if each.value is not None)
+        processes = tuple(value for each in several for value in each.samples if math.isfinite(value))
+        if len(several) > 1:
+            processes = processes or tuple(values)
+        card = uuids.get(place) or f"{row.host} {place}"
+        yield Sample(row.host, place, card, what, robust.middle(values), processes if len(processes) > 1 else ())
 
 
 def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:
