@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from gpudoctor.fleet.cohorts import Division
 from gpudoctor.fleet.fleet_findings import nearly_everywhere
-from gpudoctor.fleet.node_sets import is_name, natural
 from gpudoctor.fleet.suspicions import CONFIRMED
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import FleetFinding, HostState, Suspicion
+from gpudoctor.model.node_sets import is_name, natural
 
 _ERROR, _POSSIBLE, _FAIL = "error", "possible", "fail"
 _SHORT = 80

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpudoctor.fleet import clocks, cohorts, differences, drift, fleet_findings, host_states, slow_cards, slow_links, suspicions, units
-from gpudoctor.fleet.node_sets import is_name, natural
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import FleetView
+from gpudoctor.model.node_sets import is_name, natural
 
 _T = TypeVar("_T")
 _NO_NAME = "expected the name of a host (letters, digits, '.', '_', '-')"

@@ -15,8 +15,8 @@ from itertools import combinations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.fleet.node_sets import natural
 from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Sample, Slow
+from gpudoctor.model.node_sets import natural
 
 LEAST_LINKS = 3
 """An end with fewer measured links is not blamed."""
