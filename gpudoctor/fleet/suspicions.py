@@ -27,24 +27,26 @@ def remembered(judged: Judgement) -> Former:
 
 
 def lives(now: Judgement, former: Sequence[Former]) -> list[Suspicion]:
-    """The suspicions of this run and those that it inherits; `former` are the runs before it, the newest first. Confirmed ones come first."""
-    keys: dict[Key, None] = {key: None for run in (now, *former) for key in run.slow}
-    found = [suspicion for key in keys if (suspicion := _life(key, now, former)) is not None]
+    """The suspicions of this run and those that it inherits, confirmed ones first; `former` are the runs before it, the newest first."""
+    runs = (remembered(now), *former)
+    keys: dict[Key, None] = {key: None for run in runs for key in run.slow}
+    found = [suspicion for key in keys if (suspicion := _life(key, now, runs)) is not None]
     ranks = (CONFIRMED, SUSPECT, CLEARED)
     return sorted(found, key=lambda each: (ranks.index(each.life), -each.below_percent, each.host, each.card, each.workload))
 
 
-def _life(key: Key, now: Judgement, former: Sequence[Former]) -> Suspicion | None:
-    """The suspicion of one card; None where a former run cleared it."""
+def _life(key: Key, now: Judgement, runs: Sequence[Former]) -> Suspicion | None:
+    """The suspicion of one card; None where a former run cleared it. The first of `runs` is that of now."""
+    cleared = key in now.measured and key not in now.slow
     accusing: list[Slow] = []
-    for run in (now, *former) if key in now.slow else former:
+    for run in runs[1:] if cleared else runs:
         if key in run.slow:
             accusing.append(run.slow[key])
         elif key in run.measured:
             break
     if not accusing:
         return None
-    if key in now.measured and key not in now.slow:
+    if cleared:
         return _suspicion(now.measured[key], len(accusing), CLEARED)
     return _suspicion(accusing[0], len(accusing), CONFIRMED if len(accusing) > 1 else SUSPECT)
 
