@@ -30,6 +30,8 @@ class Answers(Struct, frozen=True, kw_only=True):
     refused: Mapping[str, str]
     older: Mapping[str, FleetRow]
     silent: Collection[str]
+    busy: Collection[str]
+    """The hosts on which somebody else used a card while it was measured."""
 
 
 def refused_hosts(refused: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
@@ -46,10 +48,9 @@ def refused_hosts(refused: Mapping[str, str], known: Iterable[str]) -> dict[str,
 
 
 def states(
-    answers: Answers, divisions: Sequence[Division], findings: Sequence[FleetFinding], suspicions: Sequence[Suspicion],
-    busy: Collection[tuple[str, str]],
+    answers: Answers, divisions: Sequence[Division], findings: Sequence[FleetFinding], suspicions: Sequence[Suspicion]
 ) -> tuple[HostState, ...]:  # fmt: skip
-    """Every host, in natural order. `busy` are the hosts and cards that somebody else used while they were measured."""
+    """Every host, in natural order."""
     cohorts = {row.host: each.name for each in divisions for row in each.rows}
     doubted = {each.id for each in findings if each.doubted}
     passed_over = _failing_nearly_everywhere(answers.fresh.values(), divisions)
@@ -59,7 +60,7 @@ def states(
             confirmed.setdefault(each.host, []).append(each)
     found: dict[str, HostState] = {}
     for host, row in answers.fresh.items():
-        usable, reason = _judged(row, doubted, passed_over, confirmed.get(host, ()), busy)
+        usable, reason = _judged(row, doubted, passed_over, confirmed.get(host, ()), host in answers.busy)
         found[host] = HostState(
             host=host, answer="fresh", created=row.created, usable=usable, reason=_short(reason), cohort=cohorts.get(host, "")
         )  # fmt: skip
@@ -80,7 +81,7 @@ def _without_a_result(answers: Answers) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _judged(
-    row: FleetRow, doubted: Collection[str], passed_over: Collection[str], confirmed: Sequence[Suspicion], busy: Collection[tuple[str, str]]
+    row: FleetRow, doubted: Collection[str], passed_over: Collection[str], confirmed: Sequence[Suspicion], busy: bool
 ) -> tuple[bool | None, str]:  # fmt: skip
     """Whether a host that answered can be used, with the reason against it."""
     for finding in row.findings:
@@ -91,8 +92,8 @@ def _judged(
             return False, f"{test} failed: {verdict.detail}" if verdict.detail else f"{test} failed"
     for each in confirmed:
         what = f"{each.card or 'host'} is {each.below_percent:.1f} % slower than its cohort ({each.workload}, {each.runs} runs)"
-        if (row.host, each.card) in busy:
-            return None, f"{what}; another process uses it now"
+        if busy:
+            return None, f"{what}; a job may run there now"
         return False, what
     return True, ""
 

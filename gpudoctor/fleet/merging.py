@@ -25,7 +25,8 @@ class _Run(Struct):
     failed: dict[str, FleetRow] = field(default_factory=dict)
     older: dict[str, FleetRow] = field(default_factory=dict)
     samples: dict[str, tuple[slow_cards.Sample, ...]] = field(default_factory=dict)
-    busy: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    """The hosts on which something disturbed a measurement."""
     unnamed: dict[str, str] = field(default_factory=dict)
 
 
@@ -45,29 +46,32 @@ def merge(
     now = _gathered(rows, run, pool)
     divisions = cohorts.divide(list(now.rows.values()))
     judged = _slow(now, divisions)
-    older = dict(now.older)
-    runs = [judged]
+    runs, older = [], dict(now.older)
+    wanted = set(expected)
     for former in earlier:
         then = _gathered(former, "", pool)
-        runs.append(_slow(then, cohorts.divide(list(then.rows.values()))))
+        runs.append(suspicions.remembered(_slow(then, cohorts.divide(list(then.rows.values())))))
         for host, row in {**then.failed, **then.rows}.items():
-            older.setdefault(host, row)
-    wanted = set(expected)
-    older = {host: row for host, row in older.items() if not wanted or host in wanted or host in now.older}
+            if host not in now.rows and (host in wanted or not wanted):
+                older.setdefault(host, row)
     found = fleet_findings.fleet_findings(list(now.rows.values()), divisions)
-    lives = suspicions.lives(runs)
+    lives = suspicions.lives(judged, runs)
     answers = host_states.Answers(
         fresh=now.rows, failed=now.failed, older=older, silent=sorted(filter(is_name, wanted), key=natural),
-        refused=host_states.refused_hosts(refused, {*wanted, *older}),
+        refused=host_states.refused_hosts(refused, {*wanted, *older}), busy=now.busy,
     )  # fmt: skip
-    busy = {(host, card) for host, cards in now.busy.items() for card in cards}
+    hosts = host_states.states(answers, divisions, found, lives)
+    known = {each.host for each in hosts}
     clock = clocks.compared({host: row.created for host, row in now.rows.items()}, created)
+    moment, before = since or ("", ())
     return FleetView(
-        created=created, run=run, hosts=host_states.states(answers, divisions, found, lives, busy),
+        created=created, run=run, hosts=hosts,
         cohorts=tuple(differences.cohort(each, _facts(each, clock, now, judged.two_groups), reads) for each in divisions),
-        findings=found, suspicions=tuple(lives), verdicts=fleet_findings.fleet_verdicts(list(now.rows.values())),
-        drift=drift.drift(now.rows, since[1]) if since else (), since=since[0] if since else "", refused={**refused, **now.unnamed},
-        versions=_versions(now.rows.values()),
+        findings=found,
+        suspicions=tuple(each for each in lives if each.host in known),
+        verdicts=fleet_findings.fleet_verdicts(list(now.rows.values())),
+        drift=drift.drift(now.rows, _gathered(before, "", pool).rows.values()), since=moment,
+        refused={**refused, **now.unnamed}, versions=_versions(now.rows.values()),
     )  # fmt: skip
 
 
@@ -83,7 +87,7 @@ def _gathered(rows: Iterable[FleetRow], run: str, pool: dict[object, object]) ->
             _keep(found.failed, _slim(row, pool))
         elif _keep(found.rows, _slim(row, pool)):
             found.samples[row.host] = tuple(_pooled_samples(row, pool))
-            found.busy[row.host] = tuple({each.card for each in row.measurements if each.disturbed})
+            (found.busy.add if any(each.disturbed for each in row.measurements) else found.busy.discard)(row.host)
     return found
 
 
@@ -118,16 +122,19 @@ def _texts(pool: dict[object, object], texts: Mapping[str, str]) -> dict[str, st
 def _pooled_samples(row: FleetRow, pool: dict[object, object]) -> Iterator[slow_cards.Sample]:
     for each in slow_cards.samples(row):
         metric = tuple(_one(pool, word) for word in each.metric)
-        yield slow_cards.Sample(each.host, each.place, each.card, _one(pool, metric), each.value, each.processes)
+        yield slow_cards.Sample(row.host, _one(pool, each.place), _one(pool, each.card), _one(pool, metric), each.value, each.processes)
 
 
 def _slow(run: _Run, divisions: Sequence[cohorts.Division]) -> slow_cards.Judgement:
     """What a run says of its cards and of its links."""
     homes = {row.host: each.name for each in divisions for row in each.rows}
     ends = {row.host: tuple(card.address for card in row.cards) for each in divisions for row in each.rows}
+    claims = Counter(card.uuid for each in divisions for row in each.rows for card in row.cards if card.uuid)
     cards, links = [], []
     for samples in run.samples.values():
         for each in samples:
+            if claims[each.card] > 1:  # two hosts call a card of theirs by the same id
+                each = replace(each, card=f"{each.host} {each.place}")
             if slow_links.is_link(each):
                 links.append(slow_links.placed(each, ends[each.host]))
             else:
