@@ -95,7 +95,12 @@ class SearchedText:
         return bool(self._rows_of(literal))
 
     def holds_any(self, literals: Iterable[str]) -> bool:
-        return any(map(self.holds, literals))
+        rows = self._rows
+        for literal in literals:
+            known = rows.get(literal)
+            if self._rows_of(literal) if known is None else known:
+                return True
+        return False
 
     def around(self, number: int, reach: int) -> tuple[list[str], str, list[str]]:
         """The line with this number, with `reach` lines above and below it."""
@@ -106,7 +111,7 @@ class SearchedText:
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """The places in the order of the text, at most one per line."""
-        if not all(any(map(self.holds, choice)) for choice in signature.text):
+        if not all(map(self.holds_any, signature.text)):
             return
         if not all(any(map(self._speaks_of, choice)) for choice in signature.context):
             return
