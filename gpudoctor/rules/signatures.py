@@ -129,11 +129,14 @@ class SearchedText:
 
     def _rows_of(self, literal: str) -> list[int]:
         known = self._rows.get(literal)
-        if known is None and literal.startswith(PREFIX):
+        if known is not None:
+            return known
+        if literal.startswith(PREFIX):
             rows = {row for word in members(literal) for row in self._rows_of(word)}
             known = self._rows[literal] = sorted(rows)[:MOST_WINDOWS]
-        elif known is None:
-            known = self._rows[literal] = []
+            return known
+        known = self._rows[literal] = []
+        if occurs(self._small, literal):  # most literals of a catalogue are nowhere in a text
             for at in places(self._small, literal):
                 if not known or at >= self._end_of(known[-1]):
                     known.append(self._row_of(at))
