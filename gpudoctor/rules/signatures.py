@@ -73,7 +73,7 @@ class SearchedText:
         new = [literal for literal in dict.fromkeys(spelled(literals)) if literal not in self._rows]
         if not self.long or not new:
             return
-        from ahocorasick_rs import BytesAhoCorasick, MatchKind  # late: most texts are short
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind  # imported here, since most texts are short
 
         sharing: dict[bytes, list[str]] = {}
         for literal in new:
@@ -136,7 +136,7 @@ class SearchedText:
             known = self._rows[literal] = sorted(rows)[:MOST_WINDOWS]
             return known
         known = self._rows[literal] = []
-        if occurs(self._small, literal):  # most literals of a catalogue are nowhere in a text
+        if occurs(self._small, literal):  # a text contains few of the literals of a catalogue
             for at in places(self._small, literal):
                 if not known or at >= self._end_of(known[-1]):
                     known.append(self._row_of(at))
