@@ -98,6 +98,13 @@ class Machine:
             self.cards += 1
         return self
 
+    def amd_memory(self, address: str, vram: tuple[int, int], gtt: tuple[int, int]) -> Machine:
+        """What amdgpu counts: (bytes, bytes in use) of video memory, and of main memory that the GPU may map."""
+        values = {"vram_total": vram[0], "vram_used": vram[1], "vis_vram_total": vram[0], "gtt_total": gtt[0], "gtt_used": gtt[1]}
+        for name, value in values.items():
+            self.file(f"/sys/bus/pci/devices/{address}/mem_info_{name}", f"{value}\n")
+        return self
+
     def on_switch(self, card: str, maker: str, slot: tuple[str, str], own: tuple[str, str]) -> Machine:
         """The card sits behind the switch on it. `slot`, `own`: speed and width of the link to the slot, and of the card's own."""
         root, port, inner = "0000:00:01.0", "0000:01:00.0", "0000:02:00.0"
@@ -244,8 +251,9 @@ class Machine:
 
 if __name__ == "__main__":
     from machine_stories import MACHINES
+    from machine_stories_apple import APPLE_MACHINES
     from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES, *NETWORK_MACHINES):
+    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES):
         machine.write()

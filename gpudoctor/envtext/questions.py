@@ -13,7 +13,7 @@ A command `@name` is one of derived.COMMANDS.
 
 from __future__ import annotations
 
-REVISION = 1
+REVISION = 2
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64",
@@ -201,7 +201,10 @@ run 4 llama-server --version || llama-cli --version || llama-bench --version
 run 4 ldd {path}/libggml-cuda.so
 run 4 ldd {path}/libggml-hip.so
 run 4 ldd {path}/libggml-vulkan.so
+run 4 ldd {path}/libggml-sycl.so
+run 4 ldd {path}/libggml-opencl.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
+list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {comfy}/{main.py,comfy/cli_args.py,custom_nodes}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$

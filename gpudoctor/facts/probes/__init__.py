@@ -7,6 +7,6 @@ ALL = (
     "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "gpu_links", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
     "ollama", "llama_cpp", "llama_cpp_devices",
     "frameworks",
-    "vllm", "comfyui",
+    "vllm", "comfyui", "core_ml",
     "looked_at",
 )  # fmt: skip
