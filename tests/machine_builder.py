@@ -252,8 +252,9 @@ class Machine:
 if __name__ == "__main__":
     from machine_stories import MACHINES
     from machine_stories_apple import APPLE_MACHINES
+    from machine_stories_llama import LLAMA_MACHINES
     from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES):
+    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES):
         machine.write()

@@ -99,7 +99,8 @@ def _ports(host: Host) -> list[dict[str, Any]]:
                 "name": f"{device} port {port}", "device": device, "model": model or UNSEEN,
                 "state": parse_state(texts["state"]) or UNSEEN, "phys_state": parse_state(texts["phys_state"]) or UNSEEN,
                 "rate_gbits": rate if rate is not None else UNSEEN, "link_layer": texts["link_layer"].strip() or UNSEEN,
-                "gids": sum(1 for gid in gids if gid.strip(":0")), "addresses": sum(map(_is_address, gids)) if gids else UNSEEN, "roce_v2": any("RoCE v2" in kind for kind in kinds),
+                "gids": sum(1 for gid in gids if gid.strip(":0")),
+                "addresses": sum(map(_is_address, gids)) if gids else UNSEEN, "roce_v2": any("RoCE v2" in kind for kind in kinds),
                 "address": address or UNSEEN, "path": path, "numa_node": _number(host, f"{folder}/device/numa_node"),
             })  # fmt: skip
     fastest: dict[tuple[str, str], float] = {}
@@ -195,7 +196,8 @@ PROBE = Probe(
         FactSpec(
             "rdma.ports", "records", "ports of RDMA cards (InfiniBand, RoCE)", item="port",
             fields={"name": "text", "device": "text", "model": "text", "state": "text", "phys_state": "text", "rate_gbits": "float",
-                    "sibling_rate_gbits": "float", "link_layer": "text", "gids": "int", "addresses": "int", "roce_v2": "bool", "address": "text",
+                    "sibling_rate_gbits": "float", "link_layer": "text", "gids": "int", "addresses": "int", "roce_v2": "bool",
+                    "address": "text",
                     "path": "text", "numa_node": "int"},
         ),
         FactSpec("rdma_ports_of_gpus", "records", "RDMA ports of a machine with several GPUs", item="rdma_port", fields=OF_GPUS),
