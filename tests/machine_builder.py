@@ -197,6 +197,11 @@ class Machine:
         self.frameworks = dict(frameworks) if frameworks is not None else None
         return self
 
+    def memory(self, address: str, **sizes: int) -> Machine:
+        """What a right diagnosis says of the memory of the GPU at this address: fields of the fact gpu_memory."""
+        self.expected.setdefault("memory", {})[address] = sizes
+        return self
+
     def expect(
         self, errors: Sequence[str] = (), first: str | None = None, also: Sequence[str] = (), never: Sequence[str] = (), **verdicts: str
     ) -> Machine:
@@ -245,7 +250,11 @@ class Machine:
         verdicts = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.expected["verdicts"].items())
         keys = ("errors", "also", *(("never",) if self.expected.get("never") else ()), "first_broken")
         table = "".join(f"{key} = {json.dumps(self.expected[key])}\n" for key in keys)
-        (folder / "expect.toml").write_text(f"{table}\n[verdicts]\n{verdicts}")
+        memory = "".join(
+            f"\n[memory.{json.dumps(address)}]\n" + "".join(f"{name} = {size}\n" for name, size in sizes.items())
+            for address, sizes in self.expected.get("memory", {}).items()
+        )
+        (folder / "expect.toml").write_text(f"{table}\n[verdicts]\n{verdicts}{memory}")
         return folder
 
 
@@ -253,8 +262,9 @@ if __name__ == "__main__":
     from machine_stories import MACHINES
     from machine_stories_apple import APPLE_MACHINES
     from machine_stories_llama import LLAMA_MACHINES
+    from machine_stories_memory import MEMORY_MACHINES
     from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES):
+    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES, *MEMORY_MACHINES):
         machine.write()

@@ -120,15 +120,13 @@ link /opt/rocm
 read /opt/rocm*/.info/version
 there /opt/rocm*/lib/librocdxg.so
 list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-list /opt/rocm*/lib :: libraries
+list {/opt/rocm*/lib,/usr/local/cuda/lib64,/opt/intel/oneapi/redist/lib} :: libraries
 there /usr/local/cuda
-list /usr/local/cuda/lib64 :: libraries
 read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
 run 4 {,/usr/local/cuda/bin/}nvcc --version :: release
 there {/opt,{home}}/intel/oneapi/setvars.sh
 list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /opt/intel/oneapi/redist/lib :: libraries
 list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
 list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
 list {home} :: (?i)^poplar
