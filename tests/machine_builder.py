@@ -77,7 +77,8 @@ class Machine:
         self.file("/proc/meminfo", "MemTotal:       32768000 kB\nMemAvailable:   24000000 kB\n")
         self.env(HOME="/home/user", PATH="/home/user/venv/bin:/usr/bin:/bin", VIRTUAL_ENV="/home/user/venv")
         self.run("uname", "-a", out=f"Linux host {kernel} #1 SMP x86_64 x86_64 x86_64 GNU/Linux\n")
-        return self.run("id", out=f"uid=1000(user) gid=1000(user) groups={groups}\n")
+        identity = "uid=0(root) gid=0(root)" if groups == "0(root)" else "uid=1000(user) gid=1000(user)"
+        return self.run("id", out=f"{identity} groups={groups}\n")
 
     def pci(
         self, address: str, ids: str, kind: str = "0x030000", driver: str | None = None, bar: int = 16 << 30, node: bool = True
@@ -261,10 +262,11 @@ class Machine:
 if __name__ == "__main__":
     from machine_stories import MACHINES
     from machine_stories_apple import APPLE_MACHINES
+    from machine_stories_containers import CONTAINER_MACHINES
     from machine_stories_llama import LLAMA_MACHINES
     from machine_stories_memory import MEMORY_MACHINES
     from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES, *MEMORY_MACHINES):
+    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES, *MEMORY_MACHINES, *CONTAINER_MACHINES):
         machine.write()
