@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from machine_stories_memory import ARC, GIB, MIB, arc, opened, with_xpu_smi
 
+from gpudoctor.capture.archive import write_capture
 from gpudoctor.capture.recorded_host import open_recorded
+from gpudoctor.capture.recording_host import RecordingHost
 from gpudoctor.facts.collect import gather
 from gpudoctor.facts.probes.drm_clients import Client, parse_client, parse_used
 from gpudoctor.model.facts import Absent, Facts, Unknown
@@ -85,3 +87,11 @@ def test_without_an_intel_gpu_nothing_is_read(tmp_path: Path) -> None:
     assert isinstance(facts_of(machine, tmp_path).get("intel.memory.users"), Absent)
     nobody = facts_of(arc("n", "8086:56a0", "Arc A770", "i915", 16 * GIB), tmp_path / "nobody")
     assert isinstance(nobody.get("intel.memory.users"), Unknown), "the recording holds no process"
+
+
+def test_what_was_recorded_says_the_same_again(tmp_path: Path) -> None:
+    machine = opened(arc("m", "8086:e20b", "Arc B580", "xe", 12 * GIB), 4711, "python3", ARC, "resident-vram0: 512 MiB").expect()
+    host = RecordingHost(open_recorded(str(machine.write(tmp_path))))
+    first = gather(host).facts.value("intel.memory.users")
+    write_capture(host.recording, str(tmp_path / "again.tar.gz"), None, raw=True)
+    assert first and gather(open_recorded(str(tmp_path / "again.tar.gz"))).facts.value("intel.memory.users") == first
