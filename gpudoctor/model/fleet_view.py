@@ -32,6 +32,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Ids of checks that read the fact and found something on these hosts and not on the others; empty where no check objects."""
     unit: str = ""
     """What is changed together with it on a host (the driver package with its kernel module, the image): the unit of a repair."""
+    follows: str = ""
+    """The label by which the hosts divide as they do by the fact: 'rack r12'. Empty where none does."""
 
 
 class HostGroup(Struct, frozen=True, kw_only=True):
@@ -41,7 +43,9 @@ class HostGroup(Struct, frozen=True, kw_only=True):
     folded: str
     """The hosts as a node set: gpu[01-31,33-64]."""
     differences: tuple[Difference, ...] = ()
-    """Empty for the largest group, and in a cohort of several kinds for each of its large groups."""
+    """Empty for the largest group. In a cohort of several kinds the first group of each further kind has what tells the kinds apart."""
+    odd: bool = False
+    """True: hosts that are unlike their kind. False: the first group of a kind."""
     findings: tuple[str, ...] = ()
     """Ids of errors and warnings that these hosts have."""
 

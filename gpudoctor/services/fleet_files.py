@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +13,10 @@ from msgspec import Struct
 
 from gpudoctor.model.fleet_row import LARGEST_READ, FleetRow, RowCard, RowFinding, RowMeasurement, RowVerdict
 from gpudoctor.system.fleet_store import FleetStore, RowRefused
-from gpudoctor.system.scratch_folder import ScratchFolder
 
 MOST_FILES = 2_000_000
+AT_ONCE = 20_000
+"""Lines of a table that are kept in memory before they are written."""
 OF_A_HOST = ("host", "run", "created")
 """The columns that each table begins with."""
 
@@ -108,44 +110,49 @@ def _parts(path: str) -> Iterator[tuple[str, bytes]]:
 def export(store: FleetStore, folder: str) -> dict[str, int]:
     """Writes all rows as TABLES in Parquet, one file each, and returns their numbers of lines. Raises ExportError, OSError."""
     try:
-        import duckdb
+        import pyarrow
+        from pyarrow import parquet
     except ImportError as error:
         raise ExportError("writing Parquet needs the extra 'parquet'; install it with: pip install 'gpudoctor[parquet]'") from error
     os.makedirs(folder, exist_ok=True)
+    schemas = {name: pyarrow.schema([(column, _column(pyarrow, hint)) for column, hint in _columns(kind)]) for name, kind in TABLES.items()}
     counts = dict.fromkeys(TABLES, 0)
-    scratch = ScratchFolder("gpudoctor-export-")
-    try:
-        files = {name: open(os.path.join(scratch.path, f"{name}.jsonl"), "w", encoding="ascii") for name in TABLES}
-        try:
-            for row in store.every():
-                for name, record in _records(row):
-                    files[name].write(json.dumps(record) + "\n")
-                    counts[name] += 1
-        finally:
-            for file in files.values():
-                file.close()
-        with duckdb.connect(":memory:") as base:
-            for name, kind in TABLES.items():
-                _write_parquet(base, files[name].name, os.path.join(folder, f"{name}.parquet"), kind)
-    finally:
-        scratch.remove()
+    with contextlib.ExitStack() as open_files:
+        writers = {
+            name: open_files.enter_context(parquet.ParquetWriter(os.path.join(folder, f"{name}.parquet.new"), schema))
+            for name, schema in schemas.items()
+        }
+        waiting: dict[str, list[dict[str, object]]] = {name: [] for name in TABLES}
+
+        def write(name: str) -> None:
+            writers[name].write_table(pyarrow.Table.from_pylist(waiting[name], schema=schemas[name]))
+            waiting[name].clear()
+
+        for row in store.every():
+            for name, record in _records(row):
+                waiting[name].append(record)
+                counts[name] += 1
+                if len(waiting[name]) >= AT_ONCE:
+                    write(name)
+        for name in TABLES:
+            write(name)
+    for name in TABLES:
+        os.replace(os.path.join(folder, f"{name}.parquet.new"), os.path.join(folder, f"{name}.parquet"))
     return counts
 
 
-def _write_parquet(base: Any, source: str, target: str, kind: type) -> None:
-    columns = {**dict.fromkeys(OF_A_HOST, "varchar"), **{name: _column(hint) for name, hint in get_type_hints(kind).items()}}
-    lines, file = (text.replace("'", "''") for text in (source, f"{target}.new"))
-    typed = ", ".join(f"{name}: '{column}'" for name, column in columns.items())
-    base.execute(f"copy (select * from read_json('{lines}', format='newline_delimited', columns={{{typed}}})) to '{file}' (format parquet)")
-    os.replace(f"{target}.new", target)
+def _columns(kind: type) -> Iterator[tuple[str, Any]]:
+    """The columns of a table with the types of their fields."""
+    yield from ((name, str) for name in OF_A_HOST)
+    yield from get_type_hints(kind).items()
 
 
-def _column(hint: Any) -> str:
-    """The SQL type of a field."""
+def _column(pyarrow: Any, hint: Any) -> Any:
+    """The type of a column: text, whole number, number, or a list of one of these."""
     inner = [each for each in get_args(hint) if each not in (type(None), ...)]
     if get_origin(hint) is tuple:
-        return f"{_column(inner[0])}[]"
-    return {str: "varchar", int: "bigint", float: "double"}[inner[0] if inner else hint]
+        return pyarrow.list_(_column(pyarrow, inner[0]))
+    return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}[inner[0] if inner else hint]
 
 
 def _records(row: FleetRow) -> Iterator[tuple[str, dict[str, object]]]:

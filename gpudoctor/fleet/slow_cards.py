@@ -1,0 +1,152 @@
+"""Cards that are slower than those of their cohort, judged card by card.
+
+The rule: the modified z-score is at or below the negative limit of robust.limit (3.5 and more), and the value is LEAST_BELOW or more
+below the median of the cohort, and it is repeated. Where several processes measured the card, more than half of them must be that low;
+where one did, a further run has to agree (suspicions). At least robust.LEAST cards of the cohort were measured alike. Values that fall
+into two groups are named as two groups, and each card is then judged within its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from gpudoctor.fleet import robust
+from gpudoctor.model.fleet_row import FleetRow, metric
+
+LEAST_BELOW = 0.035
+"""Two healthy cards of one model differ by less in compute-bound work."""
+UNIT = 6
+Metric = tuple[str, ...]
+Key = tuple[str, Metric]
+"""The card (its uuid, else host and address) and what was measured."""
+
+
+class Sample(Struct, frozen=True, gc=False):
+    """One card, measured once. `place` is the address of the card, or the two ends of a link."""
+
+    host: str
+    place: str
+    card: str
+    """The uuid of the card, else its host and place: by this it is found again in other runs."""
+    metric: Metric
+    """What was measured, with the unit as item UNIT; what follows it divides links of unlike positions."""
+    value: float
+    processes: tuple[float, ...]
+
+    @property
+    def key(self) -> Key:
+        return self.card, self.metric
+
+
+class Slow(Struct, frozen=True):
+    """A sample that the rule accuses, with what it was held against."""
+
+    sample: Sample
+    reference: robust.Reference
+    cohort: str
+
+    @property
+    def below_percent(self) -> float:
+        return 100 * (1 - self.sample.value / self.reference.median)
+
+    @property
+    def z(self) -> float:
+        return self.reference.z(self.sample.value)
+
+
+class TwoGroups(Struct, frozen=True):
+    """A measurement in which a cohort falls into two groups. `low` and `high` are their medians."""
+
+    cohort: str
+    metric: Metric
+    border: float
+    low: float
+    high: float
+
+
+class Judgement(Struct, frozen=True):
+    """What one run says of its cards."""
+
+    slow: Mapping[Key, Slow]
+    measured: Mapping[Key, Slow]
+    """Every card that was judged, with what it was held against; those of `slow` too."""
+    two_groups: Sequence[TwoGroups]
+
+
+def words(measured: Metric) -> str:
+    """What was measured, for a person: 'matmul float32'."""
+    workload, task, framework, _, dtype, batch = measured[:UNIT]
+    named = [workload, "" if task in ("micro", workload) else task, dtype]
+    named += [f"batch {batch}" if batch not in ("0", "1") else "", f"by {framework}" if framework else ""]
+    return " ".join(filter(None, named))
+
+
+def samples(row: FleetRow) -> Iterator[Sample]:
+    """The measurements of a row that count as evidence: those that gave a number, and during which nobody else used the card."""
+    uuids = {card.address: card.uuid for card in row.cards if card.uuid}
+    for each in row.measurements:
+        if each.status == "ok" and each.value is not None and math.isfinite(each.value) and not each.disturbed:
+            yield Sample(
+                host=row.host, place=each.card, card=uuids.get(each.card) or f"{row.host} {each.card}",
+                metric=(*map(str, metric(each)), each.unit), value=each.value,
+                processes=tuple(filter(math.isfinite, each.samples)) if len(each.samples) > 1 else (),
+            )  # fmt: skip
+
+
+def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:
+    """Judges all samples of one run. `cohorts` has the cohort of each host; samples of other hosts are passed over."""
+    alike: dict[tuple[str, Metric], list[Sample]] = {}
+    for each in found:
+        if each.host in cohorts:
+            alike.setdefault((cohorts[each.host], each.metric), []).append(each)
+    alike = {key: members for key, members in alike.items() if len(members) >= robust.LEAST}
+    comparisons = sum(len(members) for members in alike.values())
+    slow: dict[Key, Slow] = {}
+    measured: dict[Key, Slow] = {}
+    groups: list[TwoGroups] = []
+    for (cohort, what), members in alike.items():
+        members.sort(key=lambda each: each.value)
+        at = robust.split([each.value for each in members], LEAST_BELOW)
+        if at is not None:
+            low, high = (robust.middle([each.value for each in part]) for part in (members[:at], members[at:]))
+            groups.append(TwoGroups(cohort, what, (members[at - 1].value + members[at].value) / 2, low, high))
+        for part in (members,) if at is None else (members[:at], members[at:]):
+            for one in _judged(part, cohort, comparisons, slow):
+                measured[one.sample.key] = one
+    return Judgement(slow, measured, groups)
+
+
+def _judged(ordered: Sequence[Sample], cohort: str, comparisons: int, slow: dict[Key, Slow]) -> Iterable[Slow]:
+    """Every sample with what it was held against; those that the rule accuses are added to `slow`."""
+    if len(ordered) < robust.LEAST:
+        return
+    below = robust.limit(len(ordered), comparisons)
+    usual = robust.reference([each.value for each in ordered], below)
+    if usual.median <= 0:
+        return
+    border = min((1 - LEAST_BELOW) * usual.median, usual.median - below * usual.mad / robust.TO_SIGMA)
+    for each in ordered:
+        one = Slow(each, usual, cohort)
+        if each.value <= border and _repeated(each, border):
+            slow[each.key] = one
+        yield one
+
+
+def _repeated(sample: Sample, border: float) -> bool:
+    low = sum(value <= border for value in sample.processes)
+    return not sample.processes or 2 * low > len(sample.processes)
+
+
+def speeds(found: Sequence[Sample], groups: Mapping[Metric, TwoGroups]) -> dict[str, str]:
+    """For each measurement in which the cohort falls into two groups: in which of them most cards of the host are, as a fact."""
+    fast: dict[Metric, list[bool]] = {}
+    for each in found:
+        if each.metric in groups:
+            fast.setdefault(each.metric, []).append(each.value > groups[each.metric].border)
+    return {
+        f"measured:{words(what)}": f"about {groups[what].high if 2 * sum(cards) > len(cards) else groups[what].low:.4g} {what[UNIT]}"
+        for what, cards in fast.items()
+    }

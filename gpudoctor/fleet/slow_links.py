@@ -1,0 +1,208 @@
+"""Links between cards and hosts that are slow, and the end that is to blame.
+
+A link is judged as a card is (slow_cards), among the links between the same positions on the other hosts of the cohort, since those
+between other cards may be built otherwise. An end is blamed where most of its links are slow; what is slow besides is a matter of that
+one link. Where only groups of hosts were measured together, `next_groups` says which groups to measure next until the fault is at one
+host or one pair.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpudoctor.fleet.node_sets import natural
+from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Sample, Slow
+
+LEAST_LINKS = 3
+"""An end with fewer measured links is not blamed."""
+BLAMED = 0.8
+BETWEEN_HOSTS = "between hosts"
+Link = tuple[str, str]
+
+
+def is_link(sample: Sample) -> bool:
+    """Whether the sample was measured between two ends: 'cuda:0 cuda:1', 'cuda:0 gpu02:cuda:0'."""
+    return sample.place.count(" ") == 1
+
+
+def placed(sample: Sample, cards: Sequence[str]) -> Sample:
+    """The sample with both ends in full, in a fixed order, and with its position as the last item of its metric. `cards` are the
+    addresses of the host's cards in the order of its row."""
+    one, other = sample.place.split(" ")
+    ends = sorted((one, other), key=natural)
+    if _is_far(one, cards) or _is_far(other, cards):
+        position = BETWEEN_HOSTS
+        full = sorted((each if _is_far(each, cards) else f"{sample.host}:{each}" for each in ends), key=natural)
+    else:
+        position = "-".join(str(cards.index(each)) if each in cards else each for each in ends)
+        full = [f"{sample.host}:{each}" for each in ends]
+    place = "-".join(full)
+    return replace(sample, place=place, card=" ".join(full), metric=(*sample.metric, position))
+
+
+def _is_far(end: str, cards: Sequence[str]) -> bool:
+    """Whether an end names its host: cuda:0 and 0000:81:00.0 do not, gpu02:cuda:0 and gpu02:0000:81:00.0 do."""
+    return end not in cards and (end.count(":") == 3 or (end.count(":") == 2 and "." not in end.rpartition(":")[2]))
+
+
+def attributed(judged: Judgement) -> Judgement:
+    """The judgement of links, in which the links of an end that is to blame are one entry of that end."""
+    measured: dict[Key, Slow] = dict(judged.measured)
+    slow: dict[Key, Slow] = dict(judged.slow)
+    alike: dict[tuple[str, ...], dict[Link, Key]] = {}
+    for key, each in judged.measured.items():
+        alike.setdefault(each.sample.metric[: UNIT + 1], {})[_ends(each.sample)] = key
+    for metric, links in alike.items():
+        of_end: dict[str, list[Key]] = {}
+        for link, key in links.items():
+            for end in link:
+                of_end.setdefault(end, []).append(key)
+        to_blame = blamed(links, {link for link, key in links.items() if key in judged.slow})
+        for end, keys in of_end.items():
+            if len(keys) < LEAST_LINKS:
+                continue
+            ranked = sorted((judged.measured[key] for key in keys), key=lambda each: each.sample.value / each.reference.median)
+            middle = ranked[len(ranked) // 2]
+            host, _, card = end.partition(":")
+            entry = replace(middle, sample=replace(middle.sample, host=host, place=card, card=f"links of {end}", metric=metric))
+            measured[entry.sample.key] = entry
+            if end in to_blame:
+                slow[entry.sample.key] = entry
+                for key in keys:
+                    slow.pop(key, None)
+    return Judgement(slow, measured, ())
+
+
+def _ends(sample: Sample) -> Link:
+    """The ends that may be blamed: cards of one host, else hosts."""
+    one, other = sample.card.split(" ")
+    if sample.metric[-1] == BETWEEN_HOSTS:
+        return one.partition(":")[0], other.partition(":")[0]
+    return one, other
+
+
+def blamed(links: Iterable[Link], slow: set[Link]) -> set[str]:
+    """The ends most of whose links are slow, the worst first: a link of an end that is to blame says nothing about its other end."""
+    left: dict[str, set[Link]] = {}
+    bad: dict[str, set[Link]] = {}
+    for link in links:
+        for end in link:
+            left.setdefault(end, set()).add(link)
+            if link in slow:
+                bad.setdefault(end, set()).add(link)
+    queue = [(-len(found) / len(left[end]), -len(found), end) for end, found in bad.items()]
+    heapq.heapify(queue)
+    found: set[str] = set()
+    while queue:
+        share, count, end = heapq.heappop(queue)
+        if not bad[end] or (share, count) != (-len(bad[end]) / len(left[end]), -len(bad[end])):
+            continue  # an older entry
+        if -count < LEAST_LINKS or -share < BLAMED:
+            continue
+        found.add(end)
+        for link in left.pop(end):
+            other = link[1] if link[0] == end else link[0]
+            if other in left:
+                left[other].discard(link)
+                bad.get(other, set()).discard(link)
+                if bad.get(other):
+                    heapq.heappush(queue, (-len(bad[other]) / len(left[other]), -len(bad[other]), other))
+        bad[end] = set()
+    return found
+
+
+class GroupResult(Struct, frozen=True):
+    """Hosts that were measured together, as in an all_reduce over all of them."""
+
+    hosts: frozenset[str]
+    slow: bool
+
+
+class Fault(Struct, frozen=True):
+    """Where the groups lead: one host, or two hosts of which each is well with others."""
+
+    hosts: tuple[str, ...]
+
+
+def faults(results: Sequence[GroupResult]) -> list[Fault]:
+    """What the measured groups prove: a host that is slow with a host which is well elsewhere, or a pair that is slow although both are."""
+    well = _well(results)
+    found: dict[tuple[str, ...], None] = {}
+    for each in results:
+        if each.slow:
+            suspects = each.hosts - well
+            if len(suspects) == 1 and len(each.hosts) > 1:
+                found[tuple(suspects)] = None
+            elif not suspects and len(each.hosts) == 2:
+                found[tuple(sorted(each.hosts, key=natural))] = None
+    return [Fault(hosts) for hosts in found]
+
+
+def next_groups(results: Sequence[GroupResult]) -> list[tuple[str, ...]]:
+    """The groups to measure next, in natural order; none where every slow group is explained, or where nothing more can be told.
+
+    A slow group is halved among the hosts that were not yet well in another group; a single one is measured beside a host that is well.
+    If all of its hosts are well elsewhere, the fault is between two of them, and pairs of quarters are measured across the halves.
+    """
+    well = _well(results)
+    proved = [set(each.hosts) for each in faults(results)]
+    measured = {each.hosts for each in results}
+    found: dict[frozenset[str], None] = {}
+    for each in _smallest(results):
+        if any(hosts <= each.hosts for hosts in proved):
+            continue
+        suspects = sorted(each.hosts - well, key=natural)
+        halves = _halves(suspects, well, each.hosts) if suspects else _across(each.hosts, results)
+        for half in halves:
+            if half not in measured and len(half) > 1:
+                found[half] = None
+    return [tuple(sorted(hosts, key=natural)) for hosts in found]
+
+
+def _well(results: Sequence[GroupResult]) -> set[str]:
+    return {host for each in results if not each.slow for host in each.hosts}
+
+
+def _smallest(results: Sequence[GroupResult]) -> list[GroupResult]:
+    """The slow groups that contain no other slow group."""
+    slow = sorted((each for each in results if each.slow), key=lambda each: (len(each.hosts), sorted(each.hosts)))
+    found: list[GroupResult] = []
+    for each in slow:
+        if not any(other.hosts <= each.hosts for other in found):
+            found.append(each)
+    return found
+
+
+def _halves(suspects: Sequence[str], well: set[str], group: frozenset[str]) -> list[frozenset[str]]:
+    helpers = sorted(well & group, key=natural) or sorted(well, key=natural)
+    half = (len(suspects) + 1) // 2
+    found = []
+    for part in (suspects[:half], suspects[half:]):
+        if len(part) == 1 and helpers:
+            part = [*part, helpers[0]]
+        found.append(frozenset(part))
+    return found
+
+
+def _across(group: frozenset[str], results: Sequence[GroupResult]) -> list[frozenset[str]]:
+    """Parts of a group whose hosts are well in smaller groups: two well parts that were not measured together."""
+    parts: list[frozenset[str]] = []
+    for each in sorted((each.hosts & group for each in results if not each.slow), key=lambda part: (-len(part), sorted(part))):
+        rest = each - frozenset().union(*parts)
+        if rest:
+            parts.append(rest)
+    if len(parts) == 1:
+        return []
+    quarters: list[frozenset[str]] = []
+    for part in parts:
+        names = sorted(part, key=natural)
+        half = (len(names) + 1) // 2
+        quarters += [frozenset(each) for each in (names[:half], names[half:]) if each]
+    together = [each.hosts for each in results if not each.slow]
+    pairs = (one | other for one, other in combinations(quarters, 2))
+    return [pair for pair in pairs if not any(pair <= known for known in together)]
