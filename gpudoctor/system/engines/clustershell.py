@@ -106,12 +106,13 @@ class _Talk(EventHandler):  # type: ignore[misc]
 
 def _capped(base: Any) -> Any:
     """The worker of the site, ending a host that sends more than LARGEST_READ bytes without a line feed: ClusterShell keeps them all."""
-    client: Any = getattr(base, "SHELL_CLASS", None)
+    client = getattr(base, "SHELL_CLASS", None)
+    read: Any = getattr(client, "_handle_read", None)
     if not (isinstance(base, type) and issubclass(base, ExecWorker) and isinstance(client, type) and issubclass(client, ExecClient)):
         return base  # pdsh: one process for all hosts
 
     def handle_read(self: Any, sname: str) -> None:
-        client._handle_read(self, sname)
+        read(self, sname)
         if sname in self.streams and len(self.streams[sname].rbuf) > LARGEST_READ:
             self.worker.overran = True
             self.abort()
