@@ -22,6 +22,7 @@ BY_SSH = (
     ("remote host identification has changed", "ssh: its host key is not known, or has changed"),
     ("no route to host", "ssh: no route to the host"),
     ("timed out", "ssh: no connection in time"),
+    ("closed by remote host", "ssh: the connection was closed"),
     ("connection closed", "ssh: the connection was closed"),
     ("connection reset", "ssh: the connection was closed"),
     ("broken pipe", "ssh: the connection was closed"),

@@ -73,9 +73,10 @@ class _Talk(EventHandler):  # type: ignore[misc]
         self.status = rc
 
     def ev_close(self, worker: Any, timedout: bool) -> None:
-        if self.step == "clean":
+        ended_here = timedout or self.flooded or _overran(worker)
+        if self.step == "clean" or (self.status is None and not ended_here):  # without a status: the whole collection was broken off
             return
-        if not (timedout or self.status or self.flooded or _overran(worker)):
+        if not (self.status or ended_here):
             if self.step == "make":
                 self._copy()
                 return

@@ -87,7 +87,7 @@ class Srun:
                 own = lines.errors(host, ran.stderr)
                 why = why_none(host, status, output, (own or said or whole).encode("utf-8", "replace"))
             else:
-                why = late(asked.timeout)
+                why = late(asked.timeout) + ("; what it sent is no row" if output.strip() else "")
             take(Answer(host, row or output, why))
 
     def _for(self, asked: Asked) -> list[str]:
