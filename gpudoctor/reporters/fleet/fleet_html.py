@@ -70,10 +70,8 @@ def _summary(view: FleetView) -> Element:
     ]  # fmt: skip
     height, shapes = charts.bars(rows)
     described = "; ".join(f"{row.label}: {row.value}" for row in rows) or "no hosts"
-    alike = [each for each in view.cohorts if len(each.groups) == 1]
-    said = (
-        f"Run {view.run}. {len(view.cohorts)} cohorts, of which {len(alike)} hold equal hosts only." if view.cohorts else f"Run {view.run}."
-    )
+    odd = sum(len(each.groups) > 1 for each in view.cohorts)
+    said = f"Run {view.run}. {_cohorts_in_words(len(view.cohorts), odd)}"
     return element(
         "section",
         element("h1", _headline(view), id="summary"),
@@ -82,6 +80,13 @@ def _summary(view: FleetView) -> Element:
         class_="opening",
         aria_labelledby="summary",
     )
+
+
+def _cohorts_in_words(number: int, odd: int) -> str:
+    if not number:
+        return "No host gave a result."
+    whole = "Its hosts should all be alike" if number == 1 else f"Its hosts form {number} cohorts of hosts that should be alike"
+    return f"{whole}, and they are." if not odd else f"{whole}; in {odd if number > 1 else 'the fleet'} some are not."
 
 
 def _section(place: str, title: str, *content: Element | None) -> Element:
@@ -175,12 +180,7 @@ def _finding(each: FleetFinding) -> Element:
     whole = "It is a trouble of the fleet (image, site), not of single hosts." if each.of_the_fleet and not doubt else ""
     return element(
         "article",
-        element(
-            "p",
-            element("span", mark(kind), each.severity, class_=f"state {kind}"),
-            f" {_count(len(each.hosts))}, {each.share:.0%}",
-            class_="label",
-        ),
+        element("p", state, f" {_count(len(each.hosts))}, {each.share:.0%}", class_="label"),
         element("h3", each.title),
         element("p", fold(each.hosts), class_="aside"),
         element("p", doubt or whole, class_="aside") if doubt or whole else None,
