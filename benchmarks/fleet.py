@@ -3,20 +3,23 @@
     python benchmarks/fleet.py time 1000 3000 10000      seconds and memory of reading and merging, each size in a process of its own
     python benchmarks/fleet.py found --hosts 1000 --seeds 20
 
-`time` reads the bytes of every row as a collector does (fleet_store.decode: every value is checked), then merges them, and once more beside
-the run before. `found` counts, over seeds: planted faults that were found, healthy hosts and cards that were accused with the 95 % interval
-of the rate, and the same for two rules in wide use, on the same numbers: mean - 2 sigma, and 5 % below the mean. What is planted says
-tests/synthetic_fleet.py.
+`time` puts the bytes of every row into a store as a collector does (every value is checked, one file each), reads the run out of it and
+merges it, and once more beside the run before. `found` counts, over seeds: planted faults that were found, healthy hosts and cards that
+were accused with the 95 % interval of the rate, and the same for two rules in wide use, on the same numbers: mean - 2 sigma, and 5 %
+below the mean. What is planted says tests/synthetic_fleet.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import math
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -27,7 +30,7 @@ from synthetic_fleet import RUNS, VIEWED, Bases, Fleet, bases
 from gpudoctor.fleet.merging import merge
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import FleetView
-from gpudoctor.system.fleet_store import RowRefused, decode
+from gpudoctor.system.fleet_store import FleetStore, RowRefused, decode
 
 Z = 1.96
 
@@ -134,27 +137,40 @@ def found(hosts: int, seeds: int) -> None:
 def one_size(hosts: int) -> None:
     fleet = Fleet(hosts, 1, bases())
     sent = [dict(fleet.rows(run)) for run in RUNS]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.perf_counter(), time.process_time()
-    rows, refused = [], {}
-    for host, content in sent[1].items():
-        try:
-            rows.append(decode(content))
-        except RowRefused as error:
-            refused[host] = str(error)
-    ingest = time.perf_counter(), time.process_time()
-    shown = merge(rows, run=RUNS[1], created=VIEWED, expected=fleet.hosts, refused=refused)
-    end = time.perf_counter(), time.process_time()
-    earlier = (decode(content) for content in sent[0].values())
-    merge(rows, run=RUNS[1], created=VIEWED, expected=fleet.hosts, refused=refused, earlier=[earlier])
-    last = time.perf_counter(), time.process_time()
-    size = sum(map(len, sent[1].values()))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    size = statistics.fmean(map(len, sent[1].values()))
+    before = _peak()
+    with tempfile.TemporaryDirectory() as folder:
+        store, times = FleetStore(Path(folder)), [_now()]
+        for host, content in sent[0].items():
+            store.add(content, host)
+        store.runs()  # the index of the former run is there already
+        times.append(_now())
+        for host, content in sent[1].items():
+            with contextlib.suppress(RowRefused):
+                store.add(content, host)
+        times.append(_now())
+        rows, refused = list(store.rows(run=RUNS[1])), store.refused()
+        times.append(_now())
+        shown = merge(rows, run=RUNS[1], created=VIEWED, expected=fleet.hosts, refused=refused)
+        times.append(_now())
+        alone = _peak()
+        earlier = store.rows(run=RUNS[0])
+        merge(rows, run=RUNS[1], created=VIEWED, expected=fleet.hosts, refused=refused, earlier=[earlier])
+        times.append(_now())
+    _, ingest, reading, merging, both = (_took(*pair) for pair in itertools.pairwise(times))
     print(  # noqa: T201
-        f"{hosts} hosts, {size / max(len(sent[1]), 1):.0f} bytes a row, {len(shown.cohorts)} cohorts:"
-        f" ingest {_took(begin, ingest)}, merge {_took(ingest, end)}, with a former run, read and judged, {_took(end, last)};"
-        f" memory {peak / 1024:.0f} MB at most, {before / 1024:.0f} MB of it the bytes of both runs and the generator"
+        f"{hosts} hosts, {size:.0f} bytes a row, {len(shown.cohorts)} cohorts: into the store {ingest}, out of it {reading},"
+        f" merge {merging}; merge beside a former run, which is read meanwhile, {both}; memory {alone:.0f} MB, beside a former run {_peak():.0f} MB,"
+        f" {before:.0f} MB of it the bytes of both runs and the generator"
     )
+
+
+def _now() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _took(begin: tuple[float, float], end: tuple[float, float]) -> str:
