@@ -66,7 +66,7 @@ class Naming(Struct, frozen=True):
     run: str = ""
 
 
-def add(store: FleetStore, paths: Sequence[str], progress: Progress | None = None, naming: Naming = Naming()) -> AddedFiles:
+def add(store: FleetStore, paths: Sequence[str], progress: Progress | None = None, naming: Naming | None = None) -> AddedFiles:
     """Takes the rows of files, and of all files below folders. A file holds one row, or one on each line. Links are not followed.
 
     A result of another program becomes a row with its verdicts for each host that it names. What is neither is refused with a reason and
@@ -76,7 +76,7 @@ def add(store: FleetStore, paths: Sequence[str], progress: Progress | None = Non
     refused: dict[str, str] = {}
     for path in _files(paths):
         for place, content in _parts(path):
-            for one, row in _rows(place, content, path, naming):
+            for one, row in _rows(place, content, path, naming or Naming()):
                 try:
                     if store.add(row, one).new:
                         new += 1

@@ -114,8 +114,8 @@ class FleetStore:
     def rows(
         self, *, run: str | None = None, since: float | None = None, until: float | None = None, hosts: Collection[str] = ()
     ) -> Iterator[FleetRow]:
-        """Of each host the row of each program that arrived last: of one run, or of all. `since`, `until`: limits of the time of arrival (seconds since
-        1970). A file that was damaged meanwhile is passed over."""
+        """Of each host the row of each program that arrived last: of one run, or of all. `since`, `until`: limits of the time
+        of arrival (seconds since 1970). A file that was damaged meanwhile is passed over."""
         for entry in self.index().newest(run, since, until, hosts):
             if (row := self.row_in(self.folder / entry.path)) is not None:
                 yield row
@@ -167,7 +167,8 @@ class FleetStore:
         return sum(info.hosts for info in self.runs())
 
     def prune(self, days: float) -> int:
-        """Deletes rows that arrived more than `days` ago, but the newest row of each host and program never; returns the number. Raises OSError."""
+        """Deletes rows that arrived more than `days` ago, but the newest row of each host and program never; returns the number. Raises
+        OSError."""
         kept = {entry.path for entry in self.index().newest(None, None, None, ())}
         before, gone = time.time() - days * DAY, 0
         for path in sorted((self.folder / "rows").glob("*/*.json")):
