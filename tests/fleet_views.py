@@ -7,7 +7,7 @@ from fleet_rows import RUN, finding, measured, row, rows, verdict, view
 from gpudoctor.model.fleet_row import RowFinding
 from gpudoctor.model.fleet_view import FleetView
 
-ATTACK = "x\x1b[31m\"'`$(touch /tmp/owned)`;\nrow{a=\"b\"} 1 </td><script>window.canary=1</script>\u202e & | % \\"
+ATTACK = 'x\x1b[31m"\'`$(touch /tmp/owned)`;\nrow{a="b"} 1 </td><script>window.canary=1</script>\u202e & | % \\'
 
 
 def broken(title: str = "No driver is loaded", identity: str = "no-driver", do: str = "sudo apt install nvidia-driver") -> RowFinding:
@@ -16,6 +16,7 @@ def broken(title: str = "No driver is loaded", identity: str = "no-driver", do: 
 
 def full() -> FleetView:
     """Twelve good hosts; an odd one; a broken one, one that failed DCGM, a silent one, one without an answer; a slow card; a drift."""
+
     def speeds(slow: bool) -> list[object]:
         return [measured(70.0 if slow else 100.0 + number, number, samples=(70.0, 70.1) if slow else ()) for number in range(2)]
 

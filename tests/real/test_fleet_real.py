@@ -53,7 +53,9 @@ def kept(store: Path) -> dict[str, FleetRow]:
 
 def test_by_clustershell_each_fault_is_told_and_stops_no_other(hosts: Fleet, tmp_path: Path) -> None:
     began = time.monotonic()
-    done = collect("--hosts", "@gpu", "--timeout", "40", "--labels", "role=train", "--expect-hosts", "gpu[01-12]", env=hosts.env, store=tmp_path)
+    done = collect(
+        "--hosts", "@gpu", "--timeout", "40", "--labels", "role=train", "--expect-hosts", "gpu[01-12]", env=hosts.env, store=tmp_path
+    )
     assert done.returncode == 4, done.stdout + done.stderr
     assert done.stdout.startswith("2 of 12 hosts answered.\n"), done.stdout
     assert done.stderr == ""

@@ -136,7 +136,7 @@ def test_even_a_monstrous_row_fits() -> None:
 
 def test_check_prints_a_row(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDOCTOR_HOST", "gpu07")
-    monkeypatch.setenv("GPUDOCTOR_RUN", "night-1")
+    monkeypatch.setenv("GPUDOCTOR_FLEET_RUN", "night-1")
     monkeypatch.setenv("GPUDOCTOR_LABELS", "role=train, rack=r12,nonsense")
     assert run(["check", "--capture", str(MACHINES / HEALTHY), "--format", "row"]) == 0
     out = capsys.readouterr().out
@@ -146,5 +146,5 @@ def test_check_prints_a_row(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 
 def test_without_a_collector_rows_of_one_day_belong_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GPUDOCTOR_RUN", raising=False)
+    monkeypatch.delenv("GPUDOCTOR_FLEET_RUN", raising=False)
     assert row_making.named_run("2026-11-23T20:00:00Z") == "2026-11-23"

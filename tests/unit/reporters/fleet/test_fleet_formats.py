@@ -195,8 +195,10 @@ def test_otel_counts_errors_by_host_and_card() -> None:
 
 
 def test_a_doubted_check_accuses_nobody() -> None:
-    unlike = [each for each in rows(3, findings=(finding("bad-check"),))]
-    others = [type(each)(host=f"x{each.host}", run=each.run, created=each.created, tool=each.tool, findings=each.findings) for each in unlike]
+    unlike = list(rows(3, findings=(finding("bad-check"),)))
+    others = [
+        type(each)(host=f"x{each.host}", run=each.run, created=each.created, tool=each.tool, findings=each.findings) for each in unlike
+    ]
     shown = view([*unlike, *others])
     assert shown.findings[0].doubted
     assert json.loads(fleet_otel.render(shown))["resourceMetrics"] == [] and not [each for each in events(shown) if each["isFatal"]]
