@@ -14,11 +14,12 @@ from msgspec import Struct
 from gpudoctor.fleet.cohorts import Division
 from gpudoctor.fleet.fleet_findings import nearly_everywhere
 from gpudoctor.fleet.suspicions import CONFIRMED
-from gpudoctor.model.fleet_row import FleetRow
+from gpudoctor.model.fleet_row import OURS, FleetRow, program
 from gpudoctor.model.fleet_view import FleetFinding, HostState, Suspicion
 from gpudoctor.model.node_sets import is_name, natural
 
 _ERROR, _POSSIBLE, _FAIL = "error", "possible", "fail"
+_RAN = ("pass", "warn", "fail")
 _SHORT = 80
 
 
@@ -95,6 +96,8 @@ def _judged(
         if busy:
             return None, f"{what}; a job may run there now"
         return False, what
+    if program(row.tool) != OURS and not any(each.outcome in _RAN for each in row.verdicts):
+        return None, "only other programs looked at it, and they came to no result"
     return True, ""
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpudoctor.fleet import clocks, cohorts, differences, drift, fleet_findings, host_states, slow_cards, slow_links, suspicions, units
-from gpudoctor.model.fleet_row import FleetRow
+from gpudoctor.model.fleet_row import OURS, FleetRow, program
 from gpudoctor.model.fleet_view import FleetView
 from gpudoctor.model.node_sets import is_name, natural
 
@@ -24,6 +24,8 @@ class _Run(Struct):
     rows: dict[str, FleetRow] = field(default_factory=dict)
     failed: dict[str, FleetRow] = field(default_factory=dict)
     older: dict[str, FleetRow] = field(default_factory=dict)
+    others: dict[str, FleetRow] = field(default_factory=dict)
+    """Hosts of which only other programs gave a result: their verdicts alone. They belong to no cohort."""
     samples: dict[str, tuple[slow_cards.Sample, ...]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
     """The hosts on which something disturbed a measurement."""
@@ -51,13 +53,14 @@ def merge(
     for former in earlier:
         then = _gathered(former, "", pool)
         runs.append(suspicions.remembered(_slow(then, cohorts.divide(list(then.rows.values())))))
-        for host, row in {**then.failed, **then.rows}.items():
+        for host, row in {**then.others, **then.failed, **then.rows}.items():
             if host not in now.rows and (host in wanted or not wanted):
                 older.setdefault(host, row)
     found = fleet_findings.fleet_findings(list(now.rows.values()), divisions)
     lives = suspicions.lives(judged, runs)
+    fresh = {**now.rows, **now.others}
     answers = host_states.Answers(
-        fresh=now.rows, failed=now.failed, older=older, silent=sorted(filter(is_name, wanted), key=natural),
+        fresh=fresh, failed=now.failed, older=older, silent=sorted(filter(is_name, wanted), key=natural),
         refused=host_states.refused_hosts(refused, {*wanted, *older}), busy=now.busy,
     )  # fmt: skip
     hosts = host_states.states(answers, divisions, found, lives)
@@ -69,7 +72,7 @@ def merge(
         cohorts=tuple(differences.cohort(each, _facts(each, clock, now, judged.two_groups), reads) for each in divisions),
         findings=found,
         suspicions=tuple(each for each in lives if each.host in known),
-        verdicts=fleet_findings.fleet_verdicts(list(now.rows.values())),
+        verdicts=fleet_findings.fleet_verdicts([*fresh.values(), *now.failed.values()]),
         drift=drift.drift(now.rows, _gathered(before, "", pool).rows.values()), since=moment,
         refused={**refused, **now.unnamed}, versions=_versions(now.rows.values()),
     )  # fmt: skip
@@ -77,18 +80,43 @@ def merge(
 
 def _gathered(rows: Iterable[FleetRow], run: str, pool: dict[object, object]) -> _Run:
     """The newest row of each host; a row with a result counts before one that says why there is none. An empty `run` takes any."""
-    found = _Run()
+    found, others = _Run(), dict[tuple[str, str], FleetRow]()
     for row in rows:
         if not is_name(row.host):
             found.unnamed[f"row of {row.host[:40]!r}"] = f"host: {_NO_NAME}"
         elif run and row.run != run:
             _keep(found.older, _slim(row, pool))
+        elif (made_by := program(row.tool)) != OURS:
+            if (row.host, made_by) not in others or others[row.host, made_by].created <= row.created:
+                others[row.host, made_by] = _verdicts_of(row, pool)
         elif row.failed:
             _keep(found.failed, _slim(row, pool))
         elif _keep(found.rows, _slim(row, pool)):
             found.samples[row.host] = tuple(_pooled_samples(row, pool))
             (found.busy.add if any(each.disturbed for each in row.measurements) else found.busy.discard)(row.host)
+    _join(found, others.values())
     return found
+
+
+def _verdicts_of(row: FleetRow, pool: dict[object, object]) -> FleetRow:
+    """All that is taken of a row that another program made."""
+    verdicts = tuple(_one(pool, each) for each in row.verdicts)
+    return FleetRow(host=row.host, run=_one(pool, row.run), created=row.created, tool=_one(pool, row.tool), verdicts=verdicts)
+
+
+def _join(run: _Run, others: Iterable[FleetRow]) -> None:
+    """Adds what other programs found to the host's own row. Where its own examination failed, a pass of another program does not replace
+    it, but a failure counts; where there is no row of its own, the host is known by the other programs."""
+    for row in others:
+        host, verdicts = row.host, row.verdicts
+        if host in run.rows:
+            run.rows[host] = replace(run.rows[host], verdicts=(*run.rows[host].verdicts, *verdicts))
+        elif host in run.others:
+            run.others[host] = replace(run.others[host], verdicts=(*run.others[host].verdicts, *verdicts))
+        elif host not in run.failed or any(each.outcome == "fail" for each in verdicts):
+            run.others[host] = row
+        else:
+            run.failed[host] = replace(run.failed[host], verdicts=(*run.failed[host].verdicts, *verdicts))
 
 
 def _keep(rows: dict[str, FleetRow], row: FleetRow) -> bool:

@@ -51,8 +51,8 @@ def named_host() -> str:
 
 
 def named_run(created: str) -> str:
-    """The id of the run: GPUDOCTOR_RUN, which a collector sets, else the day (UTC), so that rows which hosts drop belong together."""
-    return os.environ.get("GPUDOCTOR_RUN", "").strip() or created[:10]
+    """The id of the run: GPUDOCTOR_FLEET_RUN, which a collector sets, else the day (UTC), so that rows which hosts drop belong together."""
+    return os.environ.get("GPUDOCTOR_FLEET_RUN", "").strip() or created[:10]
 
 
 def given_labels() -> dict[str, str]:

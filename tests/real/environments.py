@@ -42,6 +42,9 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
         ("sphinx==9.0.4", "furo==2025.12.19", "myst-parser==5.2.0"),
         OURS,
     ),
+    # the schedulers of Python clusters, with gpudoctor's own needs for the workers
+    "dask": (("distributed==2026.8.0", *OURS),),
+    "ray": (("ray==2.60.0", *OURS),),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
     # built from source, for the processor
     "llama-cpp-python": (("{compiled}llama-cpp-python==0.3.36", "numpy==2.3.5"),),
