@@ -118,10 +118,10 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     return max(middle - reach, 0.0), middle + reach
 
 
-def found(hosts: int, seeds: int) -> None:
+def found(hosts: int, seeds: range) -> None:
     counts: Counter[str] = Counter()
     of_recordings: Bases = bases()
-    for seed in range(seeds):
+    for seed in seeds:
         fleet = Fleet(hosts, seed, of_recordings)
         shown, rows = merged(fleet)
         score(fleet, shown, counts)
@@ -160,7 +160,8 @@ def one_size(hosts: int) -> None:
     _, ingest, reading, merging, both = (_took(*pair) for pair in itertools.pairwise(times))
     print(  # noqa: T201
         f"{hosts} hosts, {size:.0f} bytes a row, {len(shown.cohorts)} cohorts: into the store {ingest}, out of it {reading},"
-        f" merge {merging}; merge beside a former run, which is read meanwhile, {both}; memory {alone:.0f} MB, beside a former run {_peak():.0f} MB,"
+        f" merge {merging}; merge beside a former run, which is read meanwhile, {both};"
+        f" memory {alone:.0f} MB, beside a former run {_peak():.0f} MB,"
         f" {before:.0f} MB of it the bytes of both runs and the generator"
     )
 
@@ -184,9 +185,10 @@ def main() -> None:
     counted = commands.add_parser("found")
     counted.add_argument("--hosts", type=int, default=1000)
     counted.add_argument("--seeds", type=int, default=20)
+    counted.add_argument("--first", type=int, default=0, help="the first seed")
     given = parser.parse_args()
     if given.command == "found":
-        found(given.hosts, given.seeds)
+        found(given.hosts, range(given.first, given.first + given.seeds))
     elif len(given.hosts) == 1:
         one_size(given.hosts[0])
     else:

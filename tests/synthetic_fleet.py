@@ -144,7 +144,13 @@ class Fleet:
         )
         fault = self.planted.faults.get(host)
         measurements = [
-            _measured(metric, card.address, (1.08 if newer else 1.0) * self.planted.slow.get((host, card.address), 1.0), host, generator)
+            _measured(
+                metric,
+                card.address,
+                (1.08 if newer else 1.0) * self.planted.slow.get((host, card.address), 1.0),
+                f"{self._seed} {host}",
+                generator,
+            )
             for metric in METRICS
             for card in cards
         ]

@@ -9,7 +9,7 @@ that of Ashman, Bird and Zepf (1994).
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cache
 
@@ -24,8 +24,11 @@ RESOLUTION = 0.001
 """Half of the values may be equal, and their MAD is 0. No measurement repeats better than this share of the median, so the MAD counts as
 that of such a spread at least."""
 FAMILY = 0.05
-"""The chance that any healthy card of a run is accused by chance, over all cards and metrics, were the values normal."""
+"""The chance that any healthy card of a run is accused by chance, over all cards and metrics, were the values of Student's distribution."""
 EFFICIENCY = 0.37
+MOST_FREEDOM = 20.0
+"""Healthy cards have a longer lower tail than the normal distribution, in cohorts of any size: Student's, with so many degrees of
+freedom."""
 KIND_SHARE = 1 / 3
 """A minority with more than this share is a second group, a smaller one are outliers."""
 CLEAN = 5.0
@@ -57,6 +60,7 @@ def reference(ordered: Sequence[float], below: float) -> Reference:
     `below` is the limit of the modified z-score (limit()). Slow values widen the lower side alone. So a first limit comes from the upper
     half of the values (the 'double' MAD), what lies below it is left out, and the median and the MAD of the rest are taken; this repeats
     until nothing more is left out. The plain MAD holds below one half of bad values, but with 30 % of them it is already twice as wide.
+    Healthy cards are skewed too: some are slower, none is much faster. So of that rest the MAD of the lower half counts where it is wider.
     """
     kept = ordered
     for _ in range(_MOST_STEPS):
@@ -67,7 +71,9 @@ def reference(ordered: Sequence[float], below: float) -> Reference:
             break
         kept = rest
     center = middle(kept)
-    return Reference(center, _at_least(sorted(abs(value - center) for value in kept), center), len(kept))
+    both = _at_least(sorted(abs(value - center) for value in kept), center)
+    lower = middle(sorted(center - value for value in kept[: bisect_right(kept, center)]))
+    return Reference(center, max(both, lower), len(kept))
 
 
 def _at_least(deviations: Sequence[float], center: float) -> float:
@@ -82,7 +88,7 @@ def limit(samples: int, comparisons: int) -> float:
 
 @cache
 def _limit(samples: int, comparisons: int) -> float:
-    freedom = max(1.0, EFFICIENCY * samples)
+    freedom = min(max(1.0, EFFICIENCY * samples), MOST_FREEDOM)
     low, high = LIMIT, 1e6
     if tail(low, freedom) <= FAMILY / comparisons:
         return LIMIT

@@ -9,6 +9,7 @@ into two groups are named as two groups, and each card is then judged within its
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -119,7 +120,7 @@ def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:
         at = robust.split([each.value for each in members], LEAST_BELOW)
         if at is not None:
             groups.append(_two_groups(cohort, what, members, at))
-        for part in (members,) if at is None else (members[:at], members[at:]):
+        for part in (members,) if at is None else _by_hosts(members, groups[-1].border):
             judged = list(_judged(part, cohort, comparisons))
             accused = [one for one, is_slow in judged if is_slow]
             if len(accused) > robust.KIND_SHARE * len(part):
@@ -128,6 +129,18 @@ def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:
             measured.update({one.sample.key: one for one, _ in judged})
             slow.update({one.sample.key: one for one in accused})
     return Judgement(slow, measured, groups)
+
+
+def _by_hosts(ordered: Sequence[Sample], border: float) -> tuple[list[Sample], list[Sample]]:
+    """The samples of hosts most of whose cards are in the lower group, and the others: what makes two groups is a matter of the host, and
+    a slow card of a fast host may be as fast as the cards of a slow one."""
+    higher = Counter(each.host for each in ordered if each.value > border)
+    counts = Counter(each.host for each in ordered)
+    low: list[Sample] = []
+    high: list[Sample] = []
+    for each in ordered:
+        (high if 2 * higher[each.host] >= counts[each.host] else low).append(each)
+    return low, high
 
 
 def _two_groups(cohort: str, what: Metric, ordered: Sequence[Sample], at: int) -> TwoGroups:
