@@ -159,7 +159,8 @@ def one_size(hosts: int) -> None:
         times.append(_now())
     _, ingest, reading, merging, both = (_took(*pair) for pair in itertools.pairwise(times))
     print(  # noqa: T201
-        f"{hosts} hosts, {size:.0f} bytes a row, {len(shown.cohorts)} cohorts: into the store {ingest}, out of it {reading},"
+        f"{hosts} hosts, {size:.0f} bytes a row, {len(shown.cohorts)} cohorts: into the store {ingest},"
+        f" out of it {reading},"
         f" merge {merging}; merge beside a former run, which is read meanwhile, {both};"
         f" memory {alone:.0f} MB, beside a former run {_peak():.0f} MB,"
         f" {before:.0f} MB of it the bytes of both runs and the generator"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from msgspec import Struct
 
+from gpudoctor.diagnosis.change_ranks import leader
 from gpudoctor.fleet.merging import merge
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import FleetView
@@ -74,9 +75,17 @@ def _place(runs: Sequence[RunInfo], wanted: str | None) -> int:
 
 
 def _reads(rows: Sequence[FleetRow]) -> Mapping[str, frozenset[str]]:
-    """For the checks that speak on a host: the facts that their conditions read."""
+    """For the checks that speak on a host: the facts that their conditions read, and those that computed ones of them repeat."""
     wanted = {finding.id for row in rows for finding in row.findings}
-    return {check.id: frozenset(reads_of(check)) for check in checking.catalogue().checks if check.id in wanted} if wanted else {}
+    return {check.id: frozenset(_led(reads_of(check))) for check in checking.catalogue().checks if check.id in wanted} if wanted else {}
+
+
+def _led(facts: Iterable[str]) -> Iterator[str]:
+    for fact in facts:
+        yield fact
+        first = leader(fact)
+        if first is not None:
+            yield first
 
 
 def _since(store: FleetStore, text: str, runs: Sequence[RunInfo]) -> tuple[str, Iterator[FleetRow]]:

@@ -111,7 +111,7 @@ def _cohort(cohort: Cohort) -> Element:
         if several
         else "The others are equal in all that a row holds."
     )
-    groups = cohort.groups if several else [each for each in cohort.groups if each.differences or each is not cohort.groups[0]]
+    groups = [each for each in cohort.groups if each.odd or several]
     rows = (
         (fold(each.hosts), str(len(each.hosts)), _differences(each.differences), ", ".join(each.findings) or "–")
         for each in groups[:MOST_ROWS]
@@ -129,6 +129,7 @@ def _difference(each: Difference) -> str:
         said = f"the {each.fact.removeprefix('group:')} facts differ"
     else:
         said = f"{each.fact}: {each.value or 'none'}, usually {each.usual or 'none'}"
+    said += f"; it follows {each.follows}" if each.follows else ""
     return f"{said}; it matters for {', '.join(each.matters)}" if each.matters else said
 
 

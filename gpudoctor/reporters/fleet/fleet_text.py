@@ -108,13 +108,13 @@ def _cohorts(view: FleetView, width: int, most: int) -> Iterator[Line]:
 
 
 def _cohort(cohort: Cohort, width: int, most: int) -> Iterator[Line]:
-    odd = [each for each in cohort.groups if each.differences or each is not cohort.groups[0]]
-    if cohort.kind == "several":
-        said = "several kinds of hosts, none of them the odd one"
-    else:
-        said = f"{sum(len(each.hosts) for each in odd)} differ from the others"
-    yield from hanging((Span("  "),), f"{cohort.name}: {_hosts(cohort.hosts)}, {said}", width, style="bold")
-    for group in (cohort.groups if cohort.kind == "several" else odd)[:most]:
+    odd = [each for each in cohort.groups if each.odd]
+    kinds = [each for each in cohort.groups if not each.odd]
+    said = [f"{len(kinds)} kinds of hosts, none of which is the odd one"] if cohort.kind == "several" else []
+    if odd:
+        said.append(f"{sum(len(each.hosts) for each in odd)} differ from the others")
+    yield from hanging((Span("  "),), f"{cohort.name}: {_hosts(cohort.hosts)}, {', '.join(said) or 'all alike'}", width, style="bold")
+    for group in (*(kinds if cohort.kind == "several" else ()), *odd[:most]):
         yield from _group(group, width)
     yield from _more(len(odd) - most, "groups")
 
@@ -135,6 +135,8 @@ def _difference(each: Difference, width: int, indent: int) -> Iterator[Line]:
     )
     if each.matters:
         said += f". It matters: {', '.join(each.matters[:3])}"
+    if each.follows:
+        said += f". It follows {each.follows}"
     if each.unit:
         said += f". What is changed together: {each.unit}"
     yield from hanging((Span(" " * indent), Span(f"{visible(name)}: ", "dim")), said, width)
