@@ -7,7 +7,7 @@ from fleet_rows import RUN, finding, measured, row, rows, verdict, view
 from gpudoctor.model.fleet_row import RowFinding
 from gpudoctor.model.fleet_view import FleetView
 
-ATTACK = "x\x1b[31m\"'`$(touch /tmp/owned)`;\nrow{a=\"b\"} 1 </td><script>window.canary=1</script>\u202e & | % \\"
+ATTACK = 'x\x1b[31m"\'`$(touch /tmp/owned)`;\nrow{a="b"} 1 </td><script>window.canary=1</script>\u202e & | % \\'
 
 
 def broken(title: str = "No driver is loaded", identity: str = "no-driver", do: str = "sudo apt install nvidia-driver") -> RowFinding:
@@ -16,6 +16,7 @@ def broken(title: str = "No driver is loaded", identity: str = "no-driver", do: 
 
 def full() -> FleetView:
     """Twelve good hosts; an odd one; a broken one, one that failed DCGM, a silent one, one without an answer; a slow card; a drift."""
+
     def speeds(slow: bool) -> list[object]:
         return [measured(70.0 if slow else 100.0 + number, number, samples=(70.0, 70.1) if slow else ()) for number in range(2)]
 
@@ -28,13 +29,25 @@ def full() -> FleetView:
     return view(now, expected=[*(each.host for each in now), "gpu16"], earlier=earlier, since=("2026-11-17 00:00 UTC", before))
 
 
+def raided(*attacks: str) -> FleetView:
+    """Each of the attacks in a title, a fact, a reason and a result of another program."""
+    now = rows(3)
+    for number, words in enumerate(attacks):
+        now += [
+            row(f"found{number}", findings=(broken(words, f"id-{number}", words),), values={words[:100]: words}, labels={"role": words})
+        ]
+        now += [row(f"told{number}", verdicts=(verdict(words, "fail", words),)), row(f"dead{number}", failed=words)]
+    return view(now, refused=dict.fromkeys(attacks, attacks[0]))
+
+
 def hostile() -> FleetView:
     """ATTACK wherever a host can write a text."""
     bad = RowFinding(id="bad", key="bad", severity="error", confidence="certain", layer=ATTACK, title=ATTACK, subjects=(ATTACK,), do=ATTACK)
     slow = [row(f"h{number:02}", measurements=[measured(100.0 + number / 10, 0, ATTACK)]) for number in range(12)]
     slow += [row("h12", measurements=[measured(50.0, 0, ATTACK)])]
     now = [
-        *slow, row("hostile-a", findings=(bad,), values={ATTACK: ATTACK, "kernel.release": ATTACK}, labels={"role": ATTACK}, tool=f"gpudoctor {ATTACK}"),
+        *slow, row("hostile-a", findings=(bad,), values={ATTACK: ATTACK, "kernel.release": ATTACK}, labels={"role": ATTACK},
+            tool=f"gpudoctor {ATTACK}"),
         row("hostile-b", verdicts=(verdict(ATTACK, "fail", ATTACK),)), row("hostile-c", failed=ATTACK),
     ]  # fmt: skip
     return view(now, refused={ATTACK: ATTACK}, since=("run x", [row("hostile-b", run="x", values={"kernel.release": ATTACK})]))
@@ -44,4 +57,4 @@ def good() -> FleetView:
     return view(rows(3))
 
 
-__all__ = ["ATTACK", "RUN", "broken", "full", "good", "hostile"]
+__all__ = ["ATTACK", "RUN", "broken", "full", "good", "hostile", "raided"]
