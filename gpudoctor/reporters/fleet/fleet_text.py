@@ -112,7 +112,8 @@ def _cohort(cohort: Cohort, width: int, most: int) -> Iterator[Line]:
     if cohort.kind == "several":
         said = "several kinds of hosts, none of them the odd one"
     else:
-        said = f"{sum(len(each.hosts) for each in odd)} differ from the others"
+        number = sum(len(each.hosts) for each in odd)
+        said = f"{number} differ{'s' * (number == 1)} from the others"
     yield from hanging((Span("  "),), f"{cohort.name}: {_hosts(cohort.hosts)}, {said}", width, style="bold")
     for group in (cohort.groups if cohort.kind == "several" else odd)[:most]:
         yield from _group(group, width)
