@@ -29,13 +29,25 @@ def full() -> FleetView:
     return view(now, expected=[*(each.host for each in now), "gpu16"], earlier=earlier, since=("2026-11-17 00:00 UTC", before))
 
 
+def raided(*attacks: str) -> FleetView:
+    """Each of the attacks in a title, a fact, a reason and a result of another program."""
+    now = rows(3)
+    for number, words in enumerate(attacks):
+        now += [
+            row(f"found{number}", findings=(broken(words, f"id-{number}", words),), values={words[:100]: words}, labels={"role": words})
+        ]
+        now += [row(f"told{number}", verdicts=(verdict(words, "fail", words),)), row(f"dead{number}", failed=words)]
+    return view(now, refused=dict.fromkeys(attacks, attacks[0]))
+
+
 def hostile() -> FleetView:
     """ATTACK wherever a host can write a text."""
     bad = RowFinding(id="bad", key="bad", severity="error", confidence="certain", layer=ATTACK, title=ATTACK, subjects=(ATTACK,), do=ATTACK)
     slow = [row(f"h{number:02}", measurements=[measured(100.0 + number / 10, 0, ATTACK)]) for number in range(12)]
     slow += [row("h12", measurements=[measured(50.0, 0, ATTACK)])]
     now = [
-        *slow, row("hostile-a", findings=(bad,), values={ATTACK: ATTACK, "kernel.release": ATTACK}, labels={"role": ATTACK}, tool=f"gpudoctor {ATTACK}"),
+        *slow, row("hostile-a", findings=(bad,), values={ATTACK: ATTACK, "kernel.release": ATTACK}, labels={"role": ATTACK},
+            tool=f"gpudoctor {ATTACK}"),
         row("hostile-b", verdicts=(verdict(ATTACK, "fail", ATTACK),)), row("hostile-c", failed=ATTACK),
     ]  # fmt: skip
     return view(now, refused={ATTACK: ATTACK}, since=("run x", [row("hostile-b", run="x", values={"kernel.release": ATTACK})]))
@@ -45,4 +57,4 @@ def good() -> FleetView:
     return view(rows(3))
 
 
-__all__ = ["ATTACK", "RUN", "broken", "full", "good", "hostile"]
+__all__ = ["ATTACK", "RUN", "broken", "full", "good", "hostile", "raided"]

@@ -47,7 +47,8 @@ def add(paths: tuple[str, ...], host: str | None, run: str | None, store: str | 
         click.echo(f"gpudoctor: {visible(name)}: refused: {visible(why)}", err=True)
     if len(done.refused) > SHOWN:
         click.echo(f"gpudoctor: {len(done.refused) - SHOWN} more were refused; gpudoctor fleet show --format json names them", err=True)
-    click.echo(f"{done.new} rows were added to {visible(str(place))}; {done.known} were there already, {len(done.refused)} were refused.")
+    added = "1 row was" if done.new == 1 else f"{done.new} rows were"
+    click.echo(f"{added} added to {visible(str(place))}; {done.known} were there already, {len(done.refused)} were refused.")
     return OK if done.new or done.known else USAGE
 
 
@@ -63,7 +64,7 @@ def prune(days: float, store: str | None) -> int:
         gone = FleetStore(place).prune(days)
     except OSError as error:
         raise BadInput(f"{error.filename or place}: {error.strerror or error}") from error
-    click.echo(f"{gone} rows were deleted.")
+    click.echo("1 row was deleted." if gone == 1 else f"{gone} rows were deleted.")
     return OK
 
 

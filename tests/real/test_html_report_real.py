@@ -13,17 +13,20 @@ from typing import Any
 import pytest
 from browser import Site, axe, checked_by_nu, chromium, site
 from environments import build
+from fleet_views import full as full_fleet
+from fleet_views import raided as raided_fleet
 from msgspec.structs import replace
 from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from playwright.sync_api import expect
 
 from gpudoctor.model.report import Report
+from gpudoctor.reporters.fleet import fleet_html
 from gpudoctor.reporters.report.html_report import comparison_page, html
 from gpudoctor.services import checking
 
 MACHINES = Path(__file__).resolve().parents[1] / "machines"
-BROKEN, HEALTHY, FULL, HOSTILE, BESIDE = "broken", "healthy", "full", "hostile", "beside"
-PAGES = (BROKEN, HEALTHY, FULL, HOSTILE, BESIDE)
+BROKEN, HEALTHY, FULL, HOSTILE, BESIDE, FLEET, RAIDED = "broken", "healthy", "full", "hostile", "beside", "fleet", "raided"
+PAGES = (BROKEN, HEALTHY, FULL, HOSTILE, BESIDE, FLEET, RAIDED)
 CANARY = "window.canary = (window.canary || 0) + 1"
 ATTACKS = (
     f"</script><script>{CANARY}</script>", f"<img src=x onerror='{CANARY}'>", f'"><svg onload="{CANARY}">',
@@ -70,6 +73,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         BROKEN: written(folder, "report", "--capture", str(MACHINES / "arc-a750-old-kernel")), HEALTHY: measured, HOSTILE: attacked(),
         FULL: html(replace(recorded("two-vendors"), measurements=MEASURED), sweeps=(SWEEP,), compared=COMPARISON, diff=DIFF),
         BESIDE: comparison_page("0.1.0", "2026-11-20T10:00:00Z", compared=COMPARISON, diff=DIFF, sweeps=(SWEEP,)),
+        FLEET: fleet_html.render(full_fleet()), RAIDED: fleet_html.render(raided_fleet(*ATTACKS)),
     }  # fmt: skip
 
 
@@ -115,16 +119,18 @@ def test_nothing_is_asked_for_and_nothing_complains(browser: Any, served: Site, 
         assert page.evaluate("performance.getEntriesByType('resource').length") == 0
 
 
-def test_words_of_a_report_never_run(browser: Any, served: Site, texts: dict[str, str]) -> None:
+@pytest.mark.parametrize("name", [HOSTILE, RAIDED])
+def test_words_of_a_report_never_run(browser: Any, served: Site, texts: dict[str, str], name: str) -> None:
     """With the content policy, and with it taken out: the escaping holds alone."""
-    start = texts[HOSTILE].index('<meta http-equiv="Content-Security-Policy"')
-    bare = texts[HOSTILE][:start] + texts[HOSTILE][texts[HOSTILE].index(">", start) + 1 :]
-    assert "Content-Security-Policy" in texts[HOSTILE] and "Content-Security-Policy" not in bare
-    for name, text in (("guarded", texts[HOSTILE]), ("bare", bare)):
-        with Tab(browser, served.put(name, text)) as page:
+    whole = texts[name]
+    start = whole.index('<meta http-equiv="Content-Security-Policy"')
+    bare = whole[:start] + whole[whole.index(">", start) + 1 :]
+    assert "Content-Security-Policy" in whole and "Content-Security-Policy" not in bare
+    for place, text in (("guarded", whole), ("bare", bare)):
+        with Tab(browser, served.put(place, text)) as page:
             page.evaluate(EVERYTHING_OPEN)
             page.wait_for_timeout(500)
-            assert page.url.endswith(name)
+            assert page.url.endswith(place)
             assert page.evaluate("window.canary") is None
             assert page.evaluate("[...document.links].filter(link => !['https:', location.protocol].includes(link.protocol)).length") == 0
             assert page.evaluate("document.querySelectorAll('img, iframe, base, object, embed').length") == 0
@@ -231,7 +237,7 @@ FOCUSED = f"""(() => {{ const each = document.activeElement, shown = each.type =
 
 
 @pytest.mark.rotates("the keyboard")
-@pytest.mark.parametrize(("name", "width"), [(BROKEN, 1280), (FULL, 1280), (FULL, 360)])
+@pytest.mark.parametrize(("name", "width"), [(BROKEN, 1280), (FULL, 1280), (FULL, 360), (FLEET, 1280)])
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(
     browser: Any, served: Site, texts: dict[str, str], name: str, width: int
 ) -> None:
@@ -240,7 +246,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(
         assert page.evaluate("document.activeElement.className") == "skip"
         page.keyboard.press("Enter")
         expect(page.locator("#content")).to_be_focused()
-        page.reload()
+        page.goto(page.url.partition("#")[0])  # a reload would begin at the place that was jumped to
         wanted = page.evaluate(f"{FOCUSABLE}.length")
         reached = []
         for _ in range(wanted):
@@ -256,7 +262,7 @@ CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8").partition(
 
 @pytest.mark.rotates("contrast")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", [BROKEN, HEALTHY, FULL])
+@pytest.mark.parametrize("name", [BROKEN, HEALTHY, FULL, FLEET])
 def test_everything_can_be_told_from_its_ground(browser: Any, served: Site, texts: dict[str, str], name: str, scheme: str) -> None:
     with Tab(browser, served.put("page", texts[name]), color_scheme=scheme) as page:
         page.evaluate(EVERYTHING_OPEN)
@@ -285,7 +291,8 @@ def test_no_page_is_wider_than_its_screen(browser: Any, served: Site, texts: dic
 
 @pytest.mark.rotates("axe")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("name", "width"), [(BROKEN, 1280), (BROKEN, 360), (HEALTHY, 1280), (FULL, 1280), (FULL, 360), (BESIDE, 1280)])
+@pytest.mark.parametrize(("name", "width"), [(BROKEN, 1280), (BROKEN, 360), (HEALTHY, 1280), (FULL, 1280), (FULL, 360),
+                                             (BESIDE, 1280), (FLEET, 1280), (FLEET, 360)])  # fmt: skip
 def test_axe_finds_no_barrier(browser: Any, served: Site, texts: dict[str, str], name: str, width: int, scheme: str) -> None:
     """What axe cannot decide is the ground of words in drawings and under a scrolled table; the test of contrast computes it."""
     with Tab(browser, served.put("page", texts[name]), width, color_scheme=scheme, bypass_csp=True) as page:

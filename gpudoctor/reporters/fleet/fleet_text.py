@@ -112,7 +112,8 @@ def _cohort(cohort: Cohort, width: int, most: int) -> Iterator[Line]:
     kinds = [each for each in cohort.groups if not each.odd]
     said = [f"{len(kinds)} kinds of hosts, none of which is the odd one"] if cohort.kind == "several" else []
     if odd:
-        said.append(f"{sum(len(each.hosts) for each in odd)} differ from the others")
+        number = sum(len(each.hosts) for each in odd)
+        said.append(f"{number} differ{'s' * (number == 1)} from the others")
     yield from hanging((Span("  "),), f"{cohort.name}: {_hosts(cohort.hosts)}, {', '.join(said) or 'all alike'}", width, style="bold")
     for group in (*(kinds if cohort.kind == "several" else ()), *odd[:most]):
         yield from _group(group, width)

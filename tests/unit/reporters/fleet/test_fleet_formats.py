@@ -103,8 +103,10 @@ def test_prometheus_lines_are_whole(shown: FleetView) -> None:
 def test_prometheus_counts() -> None:
     lines = fleet_prometheus.render(FULL).splitlines()
     for line in (
-        'gpudoctor_fleet_hosts{answer="fresh"} 15', 'gpudoctor_fleet_hosts{answer="silent"} 1', 'gpudoctor_fleet_host_usable{host="gpu13"} 0',
-        'gpudoctor_fleet_host_usable{host="gpu00"} 1', 'gpudoctor_fleet_finding_hosts{id="no-driver",severity="error",layer="kernel-driver"} 1',
+        'gpudoctor_fleet_hosts{answer="fresh"} 15', 'gpudoctor_fleet_hosts{answer="silent"} 1',
+        'gpudoctor_fleet_host_usable{host="gpu13"} 0',
+        'gpudoctor_fleet_host_usable{host="gpu00"} 1',
+        'gpudoctor_fleet_finding_hosts{id="no-driver",severity="error",layer="kernel-driver"} 1',
         'gpudoctor_fleet_suspicions{life="confirmed"} 2',
     ):  # fmt: skip
         assert line in lines
@@ -195,7 +197,7 @@ def test_otel_counts_errors_by_host_and_card() -> None:
 
 
 def test_a_doubted_check_accuses_nobody() -> None:
-    unlike = list(rows(3, findings=(finding("bad-check"),)))
+    unlike = rows(3, findings=(finding("bad-check"),))
     others = [
         type(each)(host=f"x{each.host}", run=each.run, created=each.created, tool=each.tool, findings=each.findings) for each in unlike
     ]

@@ -110,9 +110,9 @@ def test_documents_of_nobody(document: object) -> None:
 
 
 KEYS = st.sampled_from((
-    "DCGM Diagnostic", "test_categories", "tests", "results", "status", "name", "warnings", "gpu_ids", "entity_id", "test_summary", "metadata",
-    "index", "Category", "Accept", "Issue Details", "host", "tier1", "tier2", "per_gpu", "rccl", "fail_reasons", "severity", "check_id",
-    "checks", "version",
+    "DCGM Diagnostic", "test_categories", "tests", "results", "status", "name", "warnings", "gpu_ids", "entity_id", "test_summary",
+    "metadata", "index", "Category", "Accept", "Issue Details", "host", "tier1", "tier2", "per_gpu", "rccl", "fail_reasons", "severity",
+    "check_id", "checks", "version",
 ))  # fmt: skip
 ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["PASS", "Fail", "CRITICAL", "\x1b[2J", "", "x" * 900])
 SHAPES = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=25)
