@@ -54,58 +54,48 @@ IPEX_ DNNL_ ONEDNN_ CCL_ BIGDL_ OPENVINO_ INTEL_ OCL_ OPENCL_ POCL_ RUSTICL_ LIB
 POPTORCH_ IPUOF_ GCDA_ GC_ VIPU_ GRAPHCORE_ POPSDK_ CONDA_ PYTORCH_ TORCH_ TORCHINDUCTOR_ TF_ XLA_ JAX_ OMP_ KMP_ MKL_ ORT_ ORTMODULE_
 SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ ACCELERATE_
 """.split()
-LISTED_WORDS = frozenset(
-    """
-aarch acc acceleration accelerator acpi activate activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
-alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda aname
-announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect assistant
-aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bandwidth barcelo
-basekit battlemage bazzite bcs bda beegfs beignet benchmark beside bfloat bgpu billions binaries bios bitaccess black blackwell blas blob
-board bochs boost boot brake branch bridge bring broadcast broadcom broadwell brought broxton buildkit bwd bxpu cachyos caffe cann capable
-cargo carriage carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate
-clenqueue clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat
-compose computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc
-ction ctl ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver
-cusparse cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck
-declaring demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff
-dggml dgx diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp
-dpctl dracut dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo edit editable
-edition efi efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric
-fallen fbgemm fdf fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids
-foreach forge fpga framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm
-genai genuineintel gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpudirect gpuopencl gpustat
-gradient granite grants gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell
-hawk hbm hca headless heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg
-hpp hpu hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror inactive increasing inductor infiniband
-ini initramfs inl insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack
-jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun
-lab lake lanes lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti libdevice libdirs libegl libelf libglx
-libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc libtpu licence lightning linuxmint
-llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs
-maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes mendocino metal metax meteor mgag mhz mib
-micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount mpi mpl msvc mtl mtu multiarray musa musl
-musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic ninja nixos nncf nnvv nobara nodevfiles noisy
-nonetype nonsense norm normalised normalvram notfound nova novram nowhere nvcr nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink
-nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci oculink offload oled oneccl online onnx oom
-ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum orca orch orin outofmemory overlay overlayfs
-pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder pciback peak peermem pentium pep perf
-persistence phb phys picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte powersave powervr ppc
-prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate psu pthread pti ptx
-ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm quantization
-quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds rebuilt recogni
-recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov renoir replicas
-repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip rocket rocky rom
-roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn salloc satisfies
-sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat shims shm sibling
-sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs snap softpipe solve southern spark spconv speedup
-sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup subgroupsize sudden sudo
-survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib temperature template tensor tesla tflop thermal thor
-throttle throughput tiger tile timedout today tokenizer tonga toolbox topo torchrun torvalds tpu train traits transformers tritonmissing
-tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated uncorrect uncorrectable undeclared unhealthy uninstall unlicensed
-unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream userprofile utc
-utilisation utilization uverbs vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers vii
-virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey whisper
-whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay zeinit
-zen zesinit zink zluda znver zope zorin zypper
-""".split()
-)
+LISTED_WORDS = """
+ac{c,celerator,pi} activat{e,ions} ad{a,amw,mits} aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
+am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,nounced,v} ap{ex,os,p,ptainer,t,u} ar{c,chlinux,m,mv}
+as{ahi,cend,ide,imd,pect,sistant} at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure
+ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda be{egfs,ignet,nchmark,side} bfloat bgpu bi{llions,naries,os} bla{ck,ckwell,s} blob
+bo{ard,chs,ost,ot} br{ake,anch,idge,ing} bro{adcast,adcom,adwell,ught,xton} buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rriage,rries} ccs cdna
+ce{leron,lsius,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
+co{dename,ffee,ld,llective,lossus,met,mgr,mm} comp{il,lains,lexfloat,ose,utername}
+co{ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt} cre{dential,scent} cse csrc ct{l,r,ranslate}
+cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver} cusparse{,lt} cxxabi da{emonset,li,rktable,t}
+data{center,loader,parallel} dba dcgm dch ddp
+de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dggml dgx
+di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dr{acut,am,vfs} dtype
+dxg{i,kio} dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc exllama
+expkeysig fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus for{bids,each,ge} fpga
+fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel} gfw
+gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,ants,e,id,u,ub} gsp{,lat}
+gtx gu{c,est,ise,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hca hea{dless,p,rtbeat,t} hi{bernat,de,ghvram,pblas,pblaslt,pcc,prtc}
+hlo ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
+in{active,ductor,finiband,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
+jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kit km{d,g,gt,od} koboldcpp kompute krackan kube{let,pods} kunlun
+la{b,ke,nes,pack,ptop,unch,vapipe} leap lends lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur} li{cence,ghtning,nuxmint}
+llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,calappdata,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
+ma{kers,li,nifest,njaro,nylinux,tmul,xwell} mbits mcdm me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t}
+mkinitcpio mlx mmcv mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray
+ne{o,on,ural,uron,west} nfs ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalised,rmalvram,tfound,va,vram,where}
+nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
+on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} or{ca,ch,in} outofmemory overlay{,fs}
+pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,p,rf,rsistence} phb phys
+pi{casso,n,x} pjrt pkcs plan plug{,in} pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
+pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
+py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
+ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,ma,na}
+re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository} retire{d,ment} rhel
+ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,ofline,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error}
+ryzen sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,hedutil,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
+sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown,owest} smb{,fs} snap so{ftpipe,lve,uthern}
+sp{ark,conv,eedup,hinxcontrib,irv,oke,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader
+sxm tag taichi tbbroot tcc tcmlib te{mperature,mplate,nsor,sla} tflop th{ermal,or,rottle,roughput} ti{ger,le,medout}
+to{day,kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{in,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ulimit ultra
+umd un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
+utc utili{sation,zation} uverbs vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,rtualises,sual,tis}
+vmid vmrss vol{atile,ta} vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station}
+wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay ze{init,n,sinit} zink zluda znver zope zorin zypper
+"""
