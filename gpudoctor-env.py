@@ -39,54 +39,42 @@ QUESTIONS=r"""
 <pci> = /sys/bus/pci/devices
 <table> = --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 <vulkan> = {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d
+<kfd> = /sys/class/kfd/kfd/topology/nodes
 <win32> = powershell -NoProfile -Command 'Get-CimInstance Win32_
 <lib> = {/usr/lib/{x86_64,aarch64}-linux-gnu,{/usr/,/}lib64,/lib/x86_64-linux-gnu,/usr{,/local}/lib,/usr/lib/x86_64-linux-gnu/nvidia/current,/usr/lib64/nvidia,/usr/local/nvidia/lib{64,},/run/opengl-driver/lib,{named}}
 <ollama> = {/usr/local,/usr}/lib/ollama
 <venv> = {comfy}/{.venv,venv,../.venv,../venv}
 <embedded> = {comfy}/../python_embeded
-<torch> = ^(__version__|debug|cuda|hip|xpu)
 [devices] GPUs, the drivers that are bound to them, and device nodes
 list <pci> :: {gpu}
-link <pci>/{gpu}
-link <pci>/{gpu}/driver
-read <pci>/{gpu}/{vendor,device,class,numa_node,max_link_speed,current_link_speed,max_link_width,current_link_width}
-read <pci>/{gpu}/mem_info_{vram_total,vram_used,vis_vram_total,gtt_total,gtt_used}
+link <pci>/{gpu}{,/driver}
+read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
-list <pci>/{gpu}/drm :: ^(card|renderD)\d+$
-list /sys/class/drm :: ^(card|renderD)\d+$
-link /sys/class/drm/{card*,renderD*}/device
+list {<pci>/{gpu},/sys/class}/drm :: ^(card|renderD)\d+$
+link /sys/class/{drm/{card,renderD},accel/accel}*/device
 list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
-node /dev/{nvidia*,kfd,dxg,ipu*}
+node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
 list /dev/dri :: ^(card|renderD|by-path)
-node /dev/dri/{card*,renderD*}
 link /dev/dri/by-path/*
-list /dev/accel
-node /dev/accel/accel*
-list /sys/class/accel
-link /sys/class/accel/accel*/device
-list <pci>/{gpu}/accel
-read <pci>/{gpu}/{revision,fw_version}
+list {/dev,/sys/class,<pci>/{gpu}}/accel
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
-list /sys/class/kfd/kfd/topology/nodes
-read /sys/class/kfd/kfd/topology/nodes/*/name
-read /sys/class/kfd/kfd/topology/nodes/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
+list <kfd>
+read <kfd>/*/name
+read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
 run lspci -Dvmmnnk || lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
-read /sys/kernel/security/lockdown
+read {/sys/kernel/security/lockdown,/proc/driver/nvidia/version}
 list /sys/module :: modules
 read /proc/modules :: modules
 else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
 else run lsmod :: modules
-read /sys/module/{nvidia,amdgpu,ipu_driver}/version
-read /sys/module/{i915,xe}/parameters/force_probe
-read /sys/module/ttm/parameters/pages_limit
+read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
-read /proc/driver/nvidia/version
 run nvidia-smi <table>
 run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 else run nvidia-smi -L
@@ -116,55 +104,45 @@ run vipu list partitions
 run popc --version
 [runtimes] Compute runtimes: OpenCL, Level Zero, ROCm, CUDA, Vulkan, Poplar
 run clinfo --json || clinfo --raw || clinfo || clinfo -l :: clinfo
-list /etc/OpenCL/vendors
+list /etc/{OpenCL/vendors,ipuof.conf.d}
 read /etc/OpenCL/vendors/*.icd
 list <vulkan>
 read <vulkan>/*.json :: json ICD|library_path|api_version
 run vulkaninfo --summary || vulkaninfo :: vulkaninfo
 run sycl-ls
-there <lib>/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
-there /opt/xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so}
-there <lib>/intel-opencl/{libigdrcl.so,libigdrcl_legacy1.so}
+there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,},OpenCL.so.1,cuda.so.1,vulkan.so.1},intel-opencl/libigdrcl{,_legacy1}.so}
+there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
 list {<lib>,/usr/lib/x86_64-linux-gnu/intel-opencl,/opt/rocm*/lib,/opt/intel/oneapi/redist/lib,/usr/local/cuda/lib64} :: libraries
-link <lib>/libcuda.so.1
+link {<lib>/libcuda.so.1,/opt/rocm}
 list /opt :: ^(rocm|intel|gc|graphcore|poplar|nvidia|llama|ComfyUI)
-link /opt/rocm
 read /opt/rocm*/.info/version
-there /opt/rocm*/lib/librocdxg.so
 list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-there /usr/local/cuda
 read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
 run nvcc --version :: release
 run /usr/local/cuda/bin/nvcc --version :: release
-there {/opt,{home}}/intel/oneapi/setvars.sh
 list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
 list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
 list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
 list {home} :: (?i)^poplar
 list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
-list /{opt,opt/gc,opt/graphcore}/poplar*  :: (?i)pop|enable
-list /etc/ipuof.conf.d
+list /{opt,opt/gc,opt/graphcore}/poplar* :: (?i)pop|enable
 run ldconfig -p :: libraries
 [system] Operating system, container, memory
 read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
 run uname -a || uname -m :: uname
 run systemd-detect-virt
-there /{.dockerenv,run/.containerenv,.singularity.d}
+there /{.dockerenv,run/.containerenv,.singularity.d,dev/nvidia-uvm}
 read /proc/1/cgroup :: kube|docker|libpod|containers|lxc
 read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
-read /sys/fs/cgroup/cpu.max
-read /sys/devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}
+read /{sys/{fs/cgroup/cpu.max,devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}},proc/device-tree/model}
 read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRESENT))=
-read /proc/device-tree/model
 read /etc/nv_tegra_release :: ^# R
-there /dev/nvidia-uvm
 list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /etc/cdi
-list /{var/run,run}/cdi
+list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
 run /usr/lib/wsl/lib/nvidia-smi <table>
 run /usr/lib/wsl/lib/nvidia-smi -L
@@ -209,24 +187,21 @@ run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
-there {comfy}/{main.py,comfy/cli_args.py,custom_nodes}
+there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$
-read {comfy}/*.sh :: main\.py
+read {comfy}/{*.sh,../*.bat} :: main\.py
 list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
-read {comfy}/../*.bat :: main\.py
-there <embedded>/python.exe
 read <venv>/pyvenv.cfg :: ^(version|version_info|uv) *=
 read <embedded>/pyvenv.cfg :: ^version
 list <embedded> :: ^python3\d+\.(_pth|dll|zip)$
 list {<venv>/lib/python3.*,<embedded>/Lib}/site-packages :: comfy
-read {<venv>/lib/python3.*,<embedded>/Lib}/site-packages/torch/version.py :: <torch>
 list {comfy}/custom_nodes
 read {comfy}/custom_nodes/*/requirements.txt :: ^\s*(torch|torchvision|torchaudio|xformers|onnxruntime|torch-directml)\b
 list {site} :: ^vllm\S*\.dist-info$
 read {site}/vllm-*.dist-info/METADATA :: ^(Metadata-Version|Name|Version|Requires-Python|Requires-Dist: (torch|flashinfer|xformers|triton))
 read {site}/vllm*.dist-info/entry_points.txt
-read {site}/torch/version.py :: <torch>
+read {<venv>/lib/python3.*/site-packages,<embedded>/Lib/site-packages,{site}}/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 [log] Kernel log: lines of GPU drivers
 run dmesg || journalctl -k -b --no-pager -o short-monotonic :: log
 """
@@ -279,49 +254,48 @@ POPTORCH_ IPUOF_ GCDA_ GC_ VIPU_ GRAPHCORE_ POPSDK_ CONDA_ PYTORCH_ TORCH_ TORCH
 SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ ACCELERATE_
 """.split()
 LISTED_WORDS="""
-ac{c,celerator,pi} activat{e,ions} ad{a,amw,mits} aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
-am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,nounced,v} ap{ex,os,p,ptainer,t,u} ar{c,chlinux,m,mv}
-as{ahi,cend,ide,imd,pect,sistant} at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure
-ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda be{egfs,ignet,nchmark,side} bfloat bgpu bi{llions,naries,os} bla{ck,ckwell,s} blob
-bo{ard,chs,ost,ot} br{ake,anch,idge,ing} bro{adcast,adcom,adwell,ught,xton} buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rriage,rries} ccs cdna
-ce{leron,lsius,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
-co{dename,ffee,ld,llective,lossus,met,mgr,mm} comp{il,lains,lexfloat,ose,utername}
-co{ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt} cre{dential,scent} cse csrc ct{l,r,ranslate}
-cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver} cusparse{,lt} cxxabi da{emonset,li,rktable,t}
-data{center,loader,parallel} dba dcgm dch ddp
-de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dggml dgx
-di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dr{acut,am,vfs} dtype
-dxg{i,kio} dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc exllama
-expkeysig fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus for{bids,each,ge} fpga
+ac{c,celerator,tivate} ada aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
+am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,p,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
+at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
+be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
+broxton buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rries} ccs cdna ce{leron,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs
+cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
+co{dename,ffee,ld,llective,lossus,met,mgr,mm,mpil,mplexfloat,mpose,mputername,ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt}
+cre{dential,scent} cse csrc ct{l,r,ranslate} cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver}
+cusparse{,lt} cxxabi da{emonset,li,rktable,t} data{center,loader,parallel} dba dcgm dch ddp
+de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dgx
+di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dram drvfs dtype dxg{i,kio}
+dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc exllama expkeysig
+fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus foreach fpga
 fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel} gfw
-gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,ants,e,id,u,ub} gsp{,lat}
-gtx gu{c,est,ise,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hca hea{dless,p,rtbeat,t} hi{bernat,de,ghvram,pblas,pblaslt,pcc,prtc}
-hlo ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
+gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
+gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hca hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
+ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
 in{active,ductor,finiband,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
-jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kit km{d,g,gt,od} koboldcpp kompute krackan kube{let,pods} kunlun
-la{b,ke,nes,pack,ptop,unch,vapipe} leap lends lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur} li{cence,ghtning,nuxmint}
+jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
+la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
 llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,calappdata,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
-ma{kers,li,nifest,njaro,nylinux,tmul,xwell} mbits mcdm me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t}
-mkinitcpio mlx mmcv mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray
-ne{o,on,ural,uron,west} nfs ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalised,rmalvram,tfound,va,vram,where}
+ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t} mlx mmcv
+mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray ne{o,on,ural,uron,west} nfs
+ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
 nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
-on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} or{ca,ch,in} outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,p,rf,rsistence} phb phys
-pi{casso,n,x} pjrt pkcs plan plug{,in} pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
+on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
+pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,rf,rsistence} phb phys pi{casso,n,x}
+pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
 pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
 py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
 ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,ma,na}
 re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository} retire{d,ment} rhel
-ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,ofline,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error}
-ryzen sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,hedutil,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
-sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown,owest} smb{,fs} snap so{ftpipe,lve,uthern}
-sp{ark,conv,eedup,hinxcontrib,irv,oke,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader
-sxm tag taichi tbbroot tcc tcmlib te{mperature,mplate,nsor,sla} tflop th{ermal,or,rottle,roughput} ti{ger,le,medout}
-to{day,kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{in,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ulimit ultra
-umd un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
-utc utili{sation,zation} uverbs vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,rtualises,sual,tis}
-vmid vmrss vol{atile,ta} vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station}
-wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay ze{init,n,sinit} zink zluda znver zope zorin zypper
+ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
+sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
+sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} snap so{ftpipe,lve,uthern}
+sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader sxm
+tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
+to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
+un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
+utili{sation,zation} uverbs vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid
+vol{atile,ta} vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod
+xavier xdg xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
 """
 
 

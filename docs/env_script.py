@@ -113,10 +113,10 @@ def _often(catalogue: Catalogue) -> set[str]:
 
 
 def _constants(source: str) -> Iterator[str]:
+    """Single words and expressions; sentences are what gpudoctor says itself."""
     tree = ast.parse(source)
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (" " not in node.value.strip() or "|" in node.value):
             yield node.value
 
 

@@ -29,6 +29,8 @@ _FORMS = re.compile(
     r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
+_BUILD = re.compile(r"^(pop[a-z]+[\w.-]{0,40}-\d+(?:\.\d+)+\+\d+)-[0-9a-f]{10}$")
+"""The folder of a Poplar SDK or of a part of it: poplar_sdk-ubuntu_20_04-3.3.0+1403-208993bbb7. Its last word is the number of a build."""
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES = tuple("s es ed d ing er ly ion able".split())
 PREFIXES = ("lib", "re", "un")
@@ -117,6 +119,7 @@ class Cleaner:
 
     def allowed(self, piece: str) -> bool:
         """Whether every part is a known word, a short number, or both in a form that devices and versions have."""
+        piece = _BUILD.sub(r"\1", piece)
         if len(piece) > 90 or not piece.isascii():
             return False
         if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece) or (

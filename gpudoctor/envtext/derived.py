@@ -55,47 +55,46 @@ POPTORCH_ IPUOF_ GCDA_ GC_ VIPU_ GRAPHCORE_ POPSDK_ CONDA_ PYTORCH_ TORCH_ TORCH
 SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ ACCELERATE_
 """.split()
 LISTED_WORDS = """
-ac{c,celerator,pi} activat{e,ions} ad{a,amw,mits} aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
-am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,nounced,v} ap{ex,os,p,ptainer,t,u} ar{c,chlinux,m,mv}
-as{ahi,cend,ide,imd,pect,sistant} at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure
-ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda be{egfs,ignet,nchmark,side} bfloat bgpu bi{llions,naries,os} bla{ck,ckwell,s} blob
-bo{ard,chs,ost,ot} br{ake,anch,idge,ing} bro{adcast,adcom,adwell,ught,xton} buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rriage,rries} ccs cdna
-ce{leron,lsius,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
-co{dename,ffee,ld,llective,lossus,met,mgr,mm} comp{il,lains,lexfloat,ose,utername}
-co{ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt} cre{dential,scent} cse csrc ct{l,r,ranslate}
-cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver} cusparse{,lt} cxxabi da{emonset,li,rktable,t}
-data{center,loader,parallel} dba dcgm dch ddp
-de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dggml dgx
-di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dr{acut,am,vfs} dtype
-dxg{i,kio} dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc exllama
-expkeysig fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus for{bids,each,ge} fpga
+ac{c,celerator,tivate} ada aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
+am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,p,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
+at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
+be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
+broxton buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rries} ccs cdna ce{leron,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs
+cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
+co{dename,ffee,ld,llective,lossus,met,mgr,mm,mpil,mplexfloat,mpose,mputername,ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt}
+cre{dential,scent} cse csrc ct{l,r,ranslate} cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver}
+cusparse{,lt} cxxabi da{emonset,li,rktable,t} data{center,loader,parallel} dba dcgm dch ddp
+de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dgx
+di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dram drvfs dtype dxg{i,kio}
+dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc exllama expkeysig
+fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus foreach fpga
 fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel} gfw
-gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,ants,e,id,u,ub} gsp{,lat}
-gtx gu{c,est,ise,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hca hea{dless,p,rtbeat,t} hi{bernat,de,ghvram,pblas,pblaslt,pcc,prtc}
-hlo ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
+gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
+gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hca hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
+ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
 in{active,ductor,finiband,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
-jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kit km{d,g,gt,od} koboldcpp kompute krackan kube{let,pods} kunlun
-la{b,ke,nes,pack,ptop,unch,vapipe} leap lends lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur} li{cence,ghtning,nuxmint}
+jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
+la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
 llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,calappdata,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
-ma{kers,li,nifest,njaro,nylinux,tmul,xwell} mbits mcdm me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t}
-mkinitcpio mlx mmcv mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray
-ne{o,on,ural,uron,west} nfs ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalised,rmalvram,tfound,va,vram,where}
+ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t} mlx mmcv
+mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray ne{o,on,ural,uron,west} nfs
+ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
 nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
-on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} or{ca,ch,in} outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,p,rf,rsistence} phb phys
-pi{casso,n,x} pjrt pkcs plan plug{,in} pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
+on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
+pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,rf,rsistence} phb phys pi{casso,n,x}
+pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
 pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
 py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
 ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,ma,na}
 re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository} retire{d,ment} rhel
-ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,ofline,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error}
-ryzen sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,hedutil,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
-sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown,owest} smb{,fs} snap so{ftpipe,lve,uthern}
-sp{ark,conv,eedup,hinxcontrib,irv,oke,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader
-sxm tag taichi tbbroot tcc tcmlib te{mperature,mplate,nsor,sla} tflop th{ermal,or,rottle,roughput} ti{ger,le,medout}
-to{day,kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{in,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ulimit ultra
-umd un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
-utc utili{sation,zation} uverbs vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,rtualises,sual,tis}
-vmid vmrss vol{atile,ta} vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station}
-wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay ze{init,n,sinit} zink zluda znver zope zorin zypper
+ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
+sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
+sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} snap so{ftpipe,lve,uthern}
+sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader sxm
+tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
+to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
+un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
+utili{sation,zation} uverbs vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid
+vol{atile,ta} vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod
+xavier xdg xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
 """

@@ -25,54 +25,42 @@ QUESTIONS = r"""
 <pci> = /sys/bus/pci/devices
 <table> = --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 <vulkan> = {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d
+<kfd> = /sys/class/kfd/kfd/topology/nodes
 <win32> = powershell -NoProfile -Command 'Get-CimInstance Win32_
 <lib> = {/usr/lib/{x86_64,aarch64}-linux-gnu,{/usr/,/}lib64,/lib/x86_64-linux-gnu,/usr{,/local}/lib,/usr/lib/x86_64-linux-gnu/nvidia/current,/usr/lib64/nvidia,/usr/local/nvidia/lib{64,},/run/opengl-driver/lib,{named}}
 <ollama> = {/usr/local,/usr}/lib/ollama
 <venv> = {comfy}/{.venv,venv,../.venv,../venv}
 <embedded> = {comfy}/../python_embeded
-<torch> = ^(__version__|debug|cuda|hip|xpu)
 [devices] GPUs, the drivers that are bound to them, and device nodes
 list <pci> :: {gpu}
-link <pci>/{gpu}
-link <pci>/{gpu}/driver
-read <pci>/{gpu}/{vendor,device,class,numa_node,max_link_speed,current_link_speed,max_link_width,current_link_width}
-read <pci>/{gpu}/mem_info_{vram_total,vram_used,vis_vram_total,gtt_total,gtt_used}
+link <pci>/{gpu}{,/driver}
+read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
-list <pci>/{gpu}/drm :: ^(card|renderD)\d+$
-list /sys/class/drm :: ^(card|renderD)\d+$
-link /sys/class/drm/{card*,renderD*}/device
+list {<pci>/{gpu},/sys/class}/drm :: ^(card|renderD)\d+$
+link /sys/class/{drm/{card,renderD},accel/accel}*/device
 list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
-node /dev/{nvidia*,kfd,dxg,ipu*}
+node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
 list /dev/dri :: ^(card|renderD|by-path)
-node /dev/dri/{card*,renderD*}
 link /dev/dri/by-path/*
-list /dev/accel
-node /dev/accel/accel*
-list /sys/class/accel
-link /sys/class/accel/accel*/device
-list <pci>/{gpu}/accel
-read <pci>/{gpu}/{revision,fw_version}
+list {/dev,/sys/class,<pci>/{gpu}}/accel
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
-list /sys/class/kfd/kfd/topology/nodes
-read /sys/class/kfd/kfd/topology/nodes/*/name
-read /sys/class/kfd/kfd/topology/nodes/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
+list <kfd>
+read <kfd>/*/name
+read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
 run lspci -Dvmmnnk || lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
-read /sys/kernel/security/lockdown
+read {/sys/kernel/security/lockdown,/proc/driver/nvidia/version}
 list /sys/module :: modules
 read /proc/modules :: modules
 else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
 else run lsmod :: modules
-read /sys/module/{nvidia,amdgpu,ipu_driver}/version
-read /sys/module/{i915,xe}/parameters/force_probe
-read /sys/module/ttm/parameters/pages_limit
+read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
-read /proc/driver/nvidia/version
 run nvidia-smi <table>
 run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 else run nvidia-smi -L
@@ -102,55 +90,45 @@ run vipu list partitions
 run popc --version
 [runtimes] Compute runtimes: OpenCL, Level Zero, ROCm, CUDA, Vulkan, Poplar
 run clinfo --json || clinfo --raw || clinfo || clinfo -l :: clinfo
-list /etc/OpenCL/vendors
+list /etc/{OpenCL/vendors,ipuof.conf.d}
 read /etc/OpenCL/vendors/*.icd
 list <vulkan>
 read <vulkan>/*.json :: json ICD|library_path|api_version
 run vulkaninfo --summary || vulkaninfo :: vulkaninfo
 run sycl-ls
-there <lib>/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
-there /opt/xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so}
-there <lib>/intel-opencl/{libigdrcl.so,libigdrcl_legacy1.so}
+there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,},OpenCL.so.1,cuda.so.1,vulkan.so.1},intel-opencl/libigdrcl{,_legacy1}.so}
+there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
 list {<lib>,/usr/lib/x86_64-linux-gnu/intel-opencl,/opt/rocm*/lib,/opt/intel/oneapi/redist/lib,/usr/local/cuda/lib64} :: libraries
-link <lib>/libcuda.so.1
+link {<lib>/libcuda.so.1,/opt/rocm}
 list /opt :: ^(rocm|intel|gc|graphcore|poplar|nvidia|llama|ComfyUI)
-link /opt/rocm
 read /opt/rocm*/.info/version
-there /opt/rocm*/lib/librocdxg.so
 list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-there /usr/local/cuda
 read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
 run nvcc --version :: release
 run /usr/local/cuda/bin/nvcc --version :: release
-there {/opt,{home}}/intel/oneapi/setvars.sh
 list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
 list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
 list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
 list {home} :: (?i)^poplar
 list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
-list /{opt,opt/gc,opt/graphcore}/poplar*  :: (?i)pop|enable
-list /etc/ipuof.conf.d
+list /{opt,opt/gc,opt/graphcore}/poplar* :: (?i)pop|enable
 run ldconfig -p :: libraries
 [system] Operating system, container, memory
 read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
 run uname -a || uname -m :: uname
 run systemd-detect-virt
-there /{.dockerenv,run/.containerenv,.singularity.d}
+there /{.dockerenv,run/.containerenv,.singularity.d,dev/nvidia-uvm}
 read /proc/1/cgroup :: kube|docker|libpod|containers|lxc
 read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
-read /sys/fs/cgroup/cpu.max
-read /sys/devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}
+read /{sys/{fs/cgroup/cpu.max,devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}},proc/device-tree/model}
 read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRESENT))=
-read /proc/device-tree/model
 read /etc/nv_tegra_release :: ^# R
-there /dev/nvidia-uvm
 list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /etc/cdi
-list /{var/run,run}/cdi
+list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
 run /usr/lib/wsl/lib/nvidia-smi <table>
 run /usr/lib/wsl/lib/nvidia-smi -L
@@ -195,24 +173,21 @@ run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
-there {comfy}/{main.py,comfy/cli_args.py,custom_nodes}
+there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$
-read {comfy}/*.sh :: main\.py
+read {comfy}/{*.sh,../*.bat} :: main\.py
 list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
-read {comfy}/../*.bat :: main\.py
-there <embedded>/python.exe
 read <venv>/pyvenv.cfg :: ^(version|version_info|uv) *=
 read <embedded>/pyvenv.cfg :: ^version
 list <embedded> :: ^python3\d+\.(_pth|dll|zip)$
 list {<venv>/lib/python3.*,<embedded>/Lib}/site-packages :: comfy
-read {<venv>/lib/python3.*,<embedded>/Lib}/site-packages/torch/version.py :: <torch>
 list {comfy}/custom_nodes
 read {comfy}/custom_nodes/*/requirements.txt :: ^\s*(torch|torchvision|torchaudio|xformers|onnxruntime|torch-directml)\b
 list {site} :: ^vllm\S*\.dist-info$
 read {site}/vllm-*.dist-info/METADATA :: ^(Metadata-Version|Name|Version|Requires-Python|Requires-Dist: (torch|flashinfer|xformers|triton))
 read {site}/vllm*.dist-info/entry_points.txt
-read {site}/torch/version.py :: <torch>
+read {<venv>/lib/python3.*/site-packages,<embedded>/Lib/site-packages,{site}}/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 [log] Kernel log: lines of GPU drivers
 run dmesg || journalctl -k -b --no-pager -o short-monotonic :: log
 """
