@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.probes import _ollama_service, dist_info, environment, filesystems, frameworks, kernel_log, libraries, ollama
+from gpudoctor.facts.probes import _ollama_log, _ollama_service, dist_info, environment, filesystems, frameworks, kernel_log, libraries, ollama
 from gpudoctor.knowledge.loader import load_catalogue
 from gpudoctor.model.check import Catalogue
 
@@ -55,13 +55,18 @@ FURTHER = (
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
     "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
-    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
     *filesystems.DATA_VARIABLES,
 )  # fmt: skip
 """Variables that probes ask for by name; the others are those of conditions of checks."""
 WIDTH = 140
 CLOSE = re.compile(r"[-+*/%|&<>=!]=?|//|\*\*|->|:=")
 BLOCK = re.compile(r"(if|for|while|with|try|def|class|else|elif|except|finally|return lambda)\b")
+OLLAMA_UNITS = tuple(
+    (mark, ("--user",) if service.own else (), service.name[:-8])
+    for mark, service in zip(("", "-snap", "-own"), _ollama_service.SERVICES, strict=True)
+)
+"""The units that may run Ollama: what is added to the names of their commands, options of systemd, name."""
 ROLES = {"failure", "complaint", "log"}
 HEAD = '''#!/usr/bin/env python3
 """Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
@@ -176,7 +181,11 @@ def derived() -> str:
         f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
         f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
-        f"COMMANDS = {{\n    '@ollama-show': {_ollama_service.SHOW!r},\n    '@ollama-log': {ollama.JOURNAL!r},\n}}\n"
+        f"OLLAMA_LOG = {_ollama_log.PATTERN!r}\nCOMMANDS = {{}}\n"
+        f"for mark, own, unit in {OLLAMA_UNITS!r}:\n"
+        f"    COMMANDS[f'@ollama-show{{mark}}'] = ('systemctl', *own, 'show', f'{{unit}}.service', {_ollama_service.SHOW[-1]!r})\n"
+        "    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *"
+        f"{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')\n"
         f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n""".split()\n'
         f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
         f'LISTED_WORDS = """\n{listing}\n"""\n'

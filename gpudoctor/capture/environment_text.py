@@ -182,10 +182,10 @@ class _Reader:
             if place["items"] is not None or not body:
                 self.folders.setdefault(path, []).extend((place["items"] or "").split())
                 return
-        if place["items"] is None:
+        if place["items"] is None and not place["like"]:
             self.files[path] = "\n".join(body) + "\n"
             return
-        items = list(_ITEM.finditer(place["items"]))
+        items = list(_ITEM.finditer(place["items"] or ""))
         parent, _, name = path.rpartition("/")
         if place["like"]:
             own = {item["name"] for item in items}

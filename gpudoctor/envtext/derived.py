@@ -37,16 +37,17 @@ FRAMEWORKS = {
     "bitsandbytes": r"bitsandbytes",
     "xformers": r"xformers",
 }
-COMMANDS = {
-    '@ollama-show': ('systemctl', 'show', 'ollama.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath'),
-    '@ollama-log': ('journalctl', '--unit=ollama', '--output=cat', '--no-pager', '--lines=400', '--grep=inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'),
-}
+OLLAMA_LOG = 'inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'
+COMMANDS = {}
+for mark, own, unit in (('', (), 'ollama'), ('-snap', (), 'snap.ollama.listener'), ('-own', ('--user',), 'ollama')):
+    COMMANDS[f'@ollama-show{mark}'] = ('systemctl', *own, 'show', f'{unit}.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath')
+    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')
 VARIABLES = """
 LD_LIBRARY_PATH LD_PRELOAD PATH PWD VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONNOUSERSITE CMPLR_ROOT MKLROOT SETVARS_COMPLETED
 OverrideDefaultFP64Settings IGC_EnableDPEmulation WSL_DISTRO_NAME container KUBERNETES_SERVICE_HOST AMD_SERIALIZE_KERNEL DATASET_DIR
 DATA_DIR DATASET DATASET_PATH DATA_PATH DATA_ROOT TORCH_HOME HF_HOME HF_DATASETS_CACHE IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
-TFDS_DATA_DIR FIFTYONE_DATASET_DIR OS PROCESSOR_ARCHITECTURE VLLM_ATTENTION_BACKEND VLLM_USE_V1 VLLM_PORT VLLM_CPU_KVCACHE_SPACE
-FLASHINFER_DISABLE_VERSION_CHECK COMFYUI_PATH
+TFDS_DATA_DIR FIFTYONE_DATASET_DIR OS LOCALAPPDATA PROCESSOR_ARCHITECTURE VLLM_ATTENTION_BACKEND VLLM_USE_V1 VLLM_PORT
+VLLM_CPU_KVCACHE_SPACE FLASHINFER_DISABLE_VERSION_CHECK COMFYUI_PATH
 """.split()
 VARIABLE_PREFIXES = """
 CUDA_ CUDNN_ CUBLAS_ NCCL_ NVIDIA_ NVCC_ NV_ HIP_ ROCR_ ROC_ HSA_ RCCL_ MIOPEN_ GPU_ AMDGPU_ ONEAPI_ ZE_ ZES_ ZET_ ZEL_ SYCL_ UR_ PI_
@@ -56,7 +57,7 @@ SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ AC
 """.split()
 LISTED_WORDS = """
 ac{c,celerator,tivate} ada aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
-am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,p,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
+am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
 at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
 be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
 broxton buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rries} ccs cdna ce{leron,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs
@@ -70,31 +71,31 @@ dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{dea
 fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus foreach fpga
 fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel} gfw
 gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
-gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hca hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
+gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
 ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
-in{active,ductor,finiband,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
+in{active,ductor,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
 jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
 la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
-llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,calappdata,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
+llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
 ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t} mlx mmcv
 mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray ne{o,on,ural,uron,west} nfs
 ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
 nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
 on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,rf,rsistence} phb phys pi{casso,n,x}
-pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
+pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,rf,rsistence} phb pi{casso,n,x} pjrt
+pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
 pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
 py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
-ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,ma,na}
+ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,na}
 re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository} retire{d,ment} rhel
 ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
 sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
-sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} snap so{ftpipe,lve,uthern}
+sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} so{ftpipe,lve,uthern}
 sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader sxm
 tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
 to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
 un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
-utili{sation,zation} uverbs vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid
-vol{atile,ta} vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod
-xavier xdg xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
+utili{sation,zation} vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid vol{atile,ta}
+vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod xavier xdg
+xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
 """

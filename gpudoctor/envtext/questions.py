@@ -25,10 +25,11 @@ QUESTIONS = r"""
 <pci> = /sys/bus/pci/devices
 <table> = --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 <vulkan> = {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d
+<rdma> = /sys/class/infiniband
 <kfd> = /sys/class/kfd/kfd/topology/nodes
 <win32> = powershell -NoProfile -Command 'Get-CimInstance Win32_
 <lib> = {/usr/lib/{x86_64,aarch64}-linux-gnu,{/usr/,/}lib64,/lib/x86_64-linux-gnu,/usr{,/local}/lib,/usr/lib/x86_64-linux-gnu/nvidia/current,/usr/lib64/nvidia,/usr/local/nvidia/lib{64,},/run/opengl-driver/lib,{named}}
-<ollama> = {/usr/local,/usr}/lib/ollama
+<ollama> = {/{usr/local,usr,snap/ollama/current}/lib,{home}/AppData/Local/Programs/Ollama/lib}/ollama
 <venv> = {comfy}/{.venv,venv,../.venv,../venv}
 <embedded> = {comfy}/../python_embeded
 [devices] GPUs, the drivers that are bound to them, and device nodes
@@ -43,6 +44,10 @@ node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
 list /dev/dri :: ^(card|renderD|by-path)
 link /dev/dri/by-path/*
 list {/dev,/sys/class,<pci>/{gpu}}/accel
+list {<rdma>,/dev/infiniband}
+link <rdma>/*/device
+read <rdma>/*/{hca_type,device/numa_node,ports/*/{{phys_,}state,rate,link_layer}}
+node /dev/infiniband/uverbs*
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
@@ -157,14 +162,20 @@ read /var/lib/dpkg/status :: dpkg
 else run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 else read /lib/apk/db/installed :: apk
 [programs] Programs with a runtime of their own
-there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin}/{ollama,llama-server,llama-cli,llama-bench}
+there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
+there {home}/AppData/Local/Programs/Ollama/ollama.exe
 run ollama --version
-run @ollama-show
-run @ollama-log
+run @ollama-show :: =.
+run @ollama-show-snap :: =.
+run @ollama-show-own :: =.
+run @ollama-log :: ollama
+run @ollama-log-snap :: ollama
+run @ollama-log-own :: ollama
+read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
 read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list <ollama>
-list <ollama>/{cuda*,rocm*,vulkan*,runners} :: ggml|^(cuda|rocm|vulkan)
+list {<ollama>/{cuda*,rocm*,vulkan*,runners},/Applications/Ollama.app/Contents/Resources} :: ggml|^(cuda|rocm|vulkan)
 list <ollama>/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
 run llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices

@@ -20,12 +20,7 @@ from gpudoctor.model.report import Report
 from gpudoctor.services import checking
 
 NAMES = sorted(path.parent.name for path in MACHINES.glob("*/machine.toml"))
-NOT_ASKED = {
-    "h100-server-rdma": "InfiniBand adapters", "rx6800-ollama-user-unit": "systemd units of users",
-    "macos-m3-ollama-app": "logs of Ollama's app",
-    "windows-rtx4090-ollama-driver-too-old": "logs of Ollama on Windows", "rtx4090-ollama-snap": "logs of snaps",
-    "npu-meteor-lake-openvino-for-the-gpu": "the log of a driver that told nothing",
-}  # fmt: skip
+NOT_ASKED = {"npu-meteor-lake-openvino-for-the-gpu": "the log of a driver that told nothing"}
 """Recorded machines that show what the table does not ask for, and what that is: their text has fewer findings, never others."""
 KNOWLEDGE = checking.catalogue()
 
