@@ -989,14 +989,18 @@ def asker_of(door, clock):
 	if prefix not in ("", "/usr", "/usr/local"): places+=[*((folder, "{site}") for folder in sites_of(door)), (prefix, "{prefix}")]
 	return Asker(door, clock, Cleaner(user, hosts, places))
 def text(asker, limit=LIMIT):
-	left_out=[]
 	first, why=guarded(4.0, lambda: list(heading(asker)))
 	first=first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
-	for cut in ("", *CUTS):
-		left_out+=[cut] if cut else []
-		whole=_whole(asker, first, left_out)
-		if len(whole.encode("utf-8", "replace"))<=limit: return whole
-	return whole.encode("utf-8", "replace")[: limit-len(END)-2].decode("utf-8", "ignore")+f"\n{END}\n"
+	left_out=[]
+	for cut in CUTS:
+		if _fits(asker, first, left_out, limit): break
+		left_out.append(cut)
+	for cut in left_out[-2::-1]:
+		fewer=[each for each in left_out if each!=cut]
+		left_out=fewer if _fits(asker, first, fewer, limit) else left_out
+	whole=_whole(asker, first, left_out).encode("utf-8", "replace")
+	return (whole if len(whole)<=limit else whole[: limit-len(END)-2]+f"\n{END}\n".encode()).decode("utf-8", "ignore")
+def _fits(asker, first, left_out, limit): return len(_whole(asker, first, left_out).encode("utf-8", "replace"))<=limit
 def _whole(asker, first, left_out):
 	clean, found=asker.clean, asker.found
 	lines=[*first, "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]

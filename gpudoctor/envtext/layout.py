@@ -24,7 +24,7 @@ LIMIT = 8192
 BEGIN = f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
 END = "end of gpudoctor-env"
 CUTS = ("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
-"""What is left out, in this order, where the text would be longer than its limit."""
+"""What is left out, in this order, where the text would be longer than its limit; the last of them that has room then comes back."""
 PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
 
@@ -43,15 +43,22 @@ def asker_of(door: Any, clock: Clock) -> Asker:
 
 def text(asker: Asker, limit: int = LIMIT) -> str:
     """The whole text, at most `limit` bytes long."""
-    left_out: Any = []
     first, why = guarded(4.0, lambda: list(heading(asker)))
     first = first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
-    for cut in ("", *CUTS):
-        left_out += [cut] if cut else []
-        whole = _whole(asker, first, left_out)
-        if len(whole.encode("utf-8", "replace")) <= limit:
-            return whole
-    return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
+    left_out: Any = []
+    for cut in CUTS:
+        if _fits(asker, first, left_out, limit):
+            break
+        left_out.append(cut)
+    for cut in left_out[-2::-1]:
+        fewer = [each for each in left_out if each != cut]
+        left_out = fewer if _fits(asker, first, fewer, limit) else left_out
+    whole = _whole(asker, first, left_out).encode("utf-8", "replace")
+    return (whole if len(whole) <= limit else whole[: limit - len(END) - 2] + f"\n{END}\n".encode()).decode("utf-8", "ignore")
+
+
+def _fits(asker: Asker, first: Any, left_out: Any, limit: int) -> bool:
+    return len(_whole(asker, first, left_out).encode("utf-8", "replace")) <= limit
 
 
 def _whole(asker: Asker, first: Any, left_out: Any) -> str:
