@@ -926,7 +926,8 @@ def _torch(door):
 	version=torch.get("version") or (door.python.get("distributions") or {}).get("torch")
 	config=torch.get("config") or {}
 	yield f"PyTorch version: {version or 'N/A'}"
-	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", None), ("ROCM used to build PyTorch", "hip", "N/A")):
+	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", None),
+("ROCM used to build PyTorch", "hip", "N/A"), ):
 		yield f"{label}: {(none if config.get(key) is None else config[key]) if version else 'N/A'}"
 def _system(asker):
 	door, live=asker.door, getattr(asker.door, "live", True)
@@ -1179,7 +1180,8 @@ stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("
 		end=time.monotonic()+seconds
 		for worker in self._workers: worker.join(max(0.0, end-time.monotonic()))
 	def _framework(self, name, seconds, into):
-		environment={key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")}
+		environment={
+key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")}
 		said=self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
 		found={}
 		stage=""

@@ -18,7 +18,17 @@ from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.probes import _ollama_log, _ollama_service, dist_info, environment, filesystems, frameworks, kernel_log, libraries, ollama
+from gpudoctor.facts.probes import (
+    _ollama_log,
+    _ollama_service,
+    dist_info,
+    environment,
+    filesystems,
+    frameworks,
+    kernel_log,
+    libraries,
+    ollama,
+)
 from gpudoctor.knowledge.loader import load_catalogue
 from gpudoctor.model.check import Catalogue
 

@@ -44,7 +44,11 @@ def _torch(door: Any) -> Any:
     version = torch.get("version") or (door.python.get("distributions") or {}).get("torch")
     config = torch.get("config") or {}
     yield f"PyTorch version: {version or 'N/A'}"
-    for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", None), ("ROCM used to build PyTorch", "hip", "N/A")):
+    for label, key, none in (
+        ("Is debug build", "debug", NONE),
+        ("CUDA used to build PyTorch", "cuda", None),
+        ("ROCM used to build PyTorch", "hip", "N/A"),
+    ):
         yield f"{label}: {(none if config.get(key) is None else config[key]) if version else 'N/A'}"
 
 

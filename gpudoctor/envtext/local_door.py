@@ -163,7 +163,9 @@ class LocalDoor:
             worker.join(max(0.0, end - time.monotonic()))
 
     def _framework(self, name: str, seconds: float, into: Any) -> None:
-        environment = {key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")}
+        environment = {
+            key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")
+        }
         said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
         found: Any = {}
         stage = ""
