@@ -65,7 +65,8 @@ FURTHER = (
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
     "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
-    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE",
+    "COMFYUI_PATH",
     *filesystems.DATA_VARIABLES,
 )  # fmt: skip
 """Variables that probes ask for by name; the others are those of conditions of checks."""
@@ -162,7 +163,7 @@ def grouped(words: Iterable[str]) -> list[str]:
     for start in reversed(range(len(listed))):
         best[start] = (len(listed[start]) + 1 + best[start + 1][0], start + 1)
         for end in range(start + 2, len(listed) + 1):
-            shared = len(os.path.commonprefix([listed[start], listed[end - 1]]))
+            shared = len(os.path.commonprefix([listed[start], listed[end - 1]]))  # noqa: RUF071
             if shared < 2:
                 break
             letters = shared + 2 + sum(len(word) - shared + 1 for word in listed[start:end]) + best[end][0]
@@ -170,7 +171,7 @@ def grouped(words: Iterable[str]) -> list[str]:
     groups, start = [], 0
     while start < len(listed):
         end = best[start][1]
-        shared = os.path.commonprefix(listed[start:end])
+        shared = os.path.commonprefix(listed[start:end])  # noqa: RUF071
         rest = ",".join(word[len(shared) :] for word in listed[start:end])
         groups.append(f"{shared}{{{rest}}}" if end - start > 1 else shared)
         start = end
@@ -183,7 +184,7 @@ def derived() -> str:
     asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
     distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
     asked_variables = {*re.findall(r"env\.([A-Za-z_]\w+)", repr(load_catalogue(vocabulary.items()))), *VARIABLES_OF_PROBES}
-    listing = textwrap.fill(" ".join(grouped(words())), 138, break_long_words=False, break_on_hyphens=False)
+    listing = _filled(words())
     return (
         '"""Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand."""\n\n'
         "from __future__ import annotations\n\nimport re\n\n"
@@ -196,14 +197,14 @@ def derived() -> str:
         f"    COMMANDS[f'@ollama-show{{mark}}'] = ('systemctl', *own, 'show', f'{{unit}}.service', {_ollama_service.SHOW[-1]!r})\n"
         "    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *"
         f"{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')\n"
-        f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n""".split()\n'
-        f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
+        f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n"""\n'
+        f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n"""\n'
         f'LISTED_WORDS = """\n{listing}\n"""\n'
     )
 
 
 def _wrapped(pattern: str) -> str:
-    parts = textwrap.wrap(pattern, 110, break_on_hyphens=False, drop_whitespace=False)
+    parts = textwrap.wrap(pattern, 132, break_on_hyphens=False, drop_whitespace=False)
     return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
 
 
@@ -221,7 +222,7 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 def _filled(names: Iterable[str]) -> str:
-    return textwrap.fill(" ".join(names), 138, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(" ".join(grouped(names)), 138, break_long_words=False, break_on_hyphens=False)
 
 
 # the script

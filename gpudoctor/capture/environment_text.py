@@ -13,10 +13,11 @@ from typing import Any
 
 from gpudoctor.capture.shown_paths import ShownPaths
 from gpudoctor.capture.tables import json_line, json_table, toml
-from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, braces, questions, titles
+from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, questions, titles
 from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW
 from gpudoctor.envtext.layout import END
+from gpudoctor.envtext.questions import braces
 from gpudoctor.system.host import CaptureError
 
 _BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")

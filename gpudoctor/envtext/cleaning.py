@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.inspecting import INSPECT
-from gpudoctor.envtext.questions import QUESTIONS, braces
+from gpudoctor.envtext.questions import QUESTIONS, spelled_out
 
 HIDDEN = "*"
 _SECRET = re.compile(r"(?i)((?:\w*(?:passw|passphrase|token|secret|api_?key|access_?key|credential|cookie)\w*)\s{0,3}[:=]\s{0,3})(\S+)")
@@ -42,7 +42,7 @@ urllib/request zipfile""".split()
 
 def own_words() -> set[str]:
     """The words of this program's own tables."""
-    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, VARIABLES, VARIABLE_PREFIXES, COMMANDS)
+    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, COMMANDS, spelled_out(VARIABLES + VARIABLE_PREFIXES))
     return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
 
 
@@ -58,7 +58,7 @@ def library_words() -> set[str]:
     return found
 
 
-WORDS = {word for group in LISTED_WORDS.split() for word in braces(group)} | own_words() | library_words()
+WORDS = spelled_out(LISTED_WORDS) | own_words() | library_words()
 
 
 class Cleaner:

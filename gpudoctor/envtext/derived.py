@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 
 LIBRARIES = re.compile(
-    r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|"
-    r"MIOpen|rocblas|poplar|gcipuinfo|mkl_sycl|mkl_intel|ocloc|vulkan|MesaOpenCL|RusticlOpenCL|pocl|cudart|cudnn|cub"
-    r"las|stdc\+\+|tbb|omp|blas|lapack|dnnl|ccl)"
+    r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|MIOpen|rocblas|poplar|"
+    r"gcipuinfo|mkl_sycl|mkl_intel|ocloc|vulkan|MesaOpenCL|RusticlOpenCL|pocl|cudart|cudnn|cublas|stdc\+\+|tbb|omp|blas|lapack|dnnl|ccl)"
 )
 KERNEL_LOG = re.compile(
-    r"i915|\bxe\b|intel_vpu|amdxdna|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmwar"
-    r"e|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module"
-    r" verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
+    r"i915|\bxe\b|intel_vpu|amdxdna|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dx"
+    r"gkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module "
+    r"verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
     r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b"
 , re.IGNORECASE)
 DISTRIBUTIONS = re.compile(
-    r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal"
-    r"-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi"
-    r"|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?t"
-    r"orch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|op"
-    r"envino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gpt"
-    r"q|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
+    r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tens"
+    r"orrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|"
+    r"rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras"
+    r"|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|d"
+    r"eepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
     r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))"
 )
 FRAMEWORKS = {
@@ -43,18 +41,18 @@ for mark, own, unit in (('', (), 'ollama'), ('-snap', (), 'snap.ollama.listener'
     COMMANDS[f'@ollama-show{mark}'] = ('systemctl', *own, 'show', f'{unit}.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath')
     COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')
 VARIABLES = """
-LD_LIBRARY_PATH LD_PRELOAD PATH PWD VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONNOUSERSITE CMPLR_ROOT MKLROOT SETVARS_COMPLETED
-OverrideDefaultFP64Settings IGC_EnableDPEmulation WSL_DISTRO_NAME container KUBERNETES_SERVICE_HOST AMD_SERIALIZE_KERNEL DATASET_DIR
-DATA_DIR DATASET DATASET_PATH DATA_PATH DATA_ROOT TORCH_HOME HF_HOME HF_DATASETS_CACHE IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
-TFDS_DATA_DIR FIFTYONE_DATASET_DIR OS LOCALAPPDATA PROCESSOR_ARCHITECTURE VLLM_ATTENTION_BACKEND VLLM_USE_V1 VLLM_PORT
-VLLM_CPU_KVCACHE_SPACE FLASHINFER_DISABLE_VERSION_CHECK COMFYUI_PATH
-""".split()
+AMD_SERIALIZE_KERNEL CMPLR_ROOT COMFYUI_PATH DATASET{,_DIR,_PATH} DATA_{DIR,PATH,ROOT} FIFTYONE_DATASET_DIR
+FLASHINFER_DISABLE_VERSION_CHECK HF_{DATASETS_CACHE,HOME} IGC_EnableDPEmulation IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
+KUBERNETES_SERVICE_HOST LD_{LIBRARY_PATH,PRELOAD} LOCALAPPDATA MKLROOT OS OverrideDefaultFP64Settings PATH PROCESSOR_ARCHITECTURE PWD
+PYTHON{HOME,NOUSERSITE,PATH} SETVARS_COMPLETED TFDS_DATA_DIR TORCH_HOME VIRTUAL_ENV VLLM_{ATTENTION_BACKEND,CPU_KVCACHE_SPACE,PORT,USE_V1}
+WSL_DISTRO_NAME container
+"""
 VARIABLE_PREFIXES = """
-CUDA_ CUDNN_ CUBLAS_ NCCL_ NVIDIA_ NVCC_ NV_ HIP_ ROCR_ ROC_ HSA_ RCCL_ MIOPEN_ GPU_ AMDGPU_ ONEAPI_ ZE_ ZES_ ZET_ ZEL_ SYCL_ UR_ PI_
-IPEX_ DNNL_ ONEDNN_ CCL_ BIGDL_ OPENVINO_ INTEL_ OCL_ OPENCL_ POCL_ RUSTICL_ LIBGL_ MESA_ DXCORE_ DML_ TFDML_ DIRECTML_ POPLAR_ POPART_
-POPTORCH_ IPUOF_ GCDA_ GC_ VIPU_ GRAPHCORE_ POPSDK_ CONDA_ PYTORCH_ TORCH_ TORCHINDUCTOR_ TF_ XLA_ JAX_ OMP_ KMP_ MKL_ ORT_ ORTMODULE_
-SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ ACCELERATE_
-""".split()
+ACCELERATE_ AMDGPU_ BIGDL_ CCL_ CL_ CONDA_ CU{BLAS_,DA_,DNN_} DIRECTML_ DML_ DNNL_ DXCORE_ GCDA_ GC_ GGML_ GPU_ GRAPHCORE_ HIP_ HSA_
+INTEL_ IPEX_ IPUOF_ JAX_ KMP_ LIBGL_ LLAMA_{ARG_,CPP_} MESA_ MIOPEN_ MKL_ MPS_ NCCL_ NV{CC_,IDIA_,_} OCL_ OLLAMA_ OMP_ ONE{API_,DNN_}
+OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TORCH_} PYTORCH_ RCCL_ ROC{R_,_} RUSTICL_ SLURM_ SYCL_ TFDML_
+TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
+"""
 LISTED_WORDS = """
 ac{c,celerator,tivate} ada aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
 am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}

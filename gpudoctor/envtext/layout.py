@@ -18,7 +18,7 @@ from gpudoctor.envtext.asking import Asker, Clock, content, guarded, home_of, pl
 from gpudoctor.envtext.cleaning import Cleaner
 from gpudoctor.envtext.derived import VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW, heading
-from gpudoctor.envtext.questions import REVISION
+from gpudoctor.envtext.questions import REVISION, spelled_out
 
 LIMIT = 8192
 BEGIN = f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
@@ -146,7 +146,7 @@ def _entries(entries: Any, clean: Cleaner, most: int) -> Any:
 
 
 def _variables(asker: Asker) -> Any:
-    names = {name for prefix in VARIABLE_PREFIXES for name in asker.door.env_names(prefix)} | set(VARIABLES)
+    names = {name for prefix in spelled_out(VARIABLE_PREFIXES) for name in asker.door.env_names(prefix)} | spelled_out(VARIABLES)
     for name in sorted(names):
         value = asker.door.env(name)
         if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name) == name:

@@ -214,3 +214,8 @@ def braces(text: str) -> list[str]:
     if found is None:
         return [] if "\0" in text else [text]
     return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
+
+
+def spelled_out(listing: str) -> set[str]:
+    """The words of a listing in which those that begin alike are written as one: `cu{bin,fft}`."""
+    return {word for group in listing.split() for word in braces(group)}

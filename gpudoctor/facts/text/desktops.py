@@ -141,6 +141,7 @@ def _conda(sheet: Sheet, evidence: Evidence) -> None:
 
 
 _READERS: tuple[tuple[str, Callable[[Sheet, Evidence], None]], ...] = (
-    ("card name:", _dxdiag), ("adapter compatibility:", _intel_support), ("chipset model:", _system_profiler), ("wsl", _wsl), ("default runtime:", _docker),
+    ("card name:", _dxdiag), ("adapter compatibility:", _intel_support),
+    ("chipset model:", _system_profiler), ("wsl", _wsl), ("default runtime:", _docker),
     ("virtual packages", _conda),
 )  # fmt: skip
