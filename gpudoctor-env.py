@@ -814,7 +814,8 @@ class Asker:
 			where=where.replace("{"+name+"}", "{"+",".join(self.places(name) or ["\0"])+"}")
 		return where
 	def places(self, name):
-		if name not in self._places: self._places[name]=list(dict.fromkeys(self._named(name)))[:MOST]
+		if name not in self._places:
+			self._places[name]=[each for each in dict.fromkeys(self._named(name)) if not set("{},")&set(each)][:MOST]
 		return self._places[name]
 	def _named(self, name):
 		door, home=self.door, home_of(self.door)

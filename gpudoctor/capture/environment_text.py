@@ -166,7 +166,7 @@ class _Reader:
             found = re.match(r"^(\d{1,4})(?:-(\d{1,4}))?$", word)
             if found:
                 self.unasked |= set(range(int(found[1]), int(found[2] or found[1]) + 1))
-            else:
+            elif word.count("{") < 2:  # as the text is written; more groups would be ever more words
                 self.untold += braces(word)
 
     def _framework(self, name: str, text: str) -> None:

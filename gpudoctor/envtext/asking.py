@@ -184,7 +184,7 @@ class Asker:
     def places(self, name: str) -> Any:
         """What `{name}` of the table is on this machine."""
         if name not in self._places:
-            self._places[name] = list(dict.fromkeys(self._named(name)))[:MOST]
+            self._places[name] = [each for each in dict.fromkeys(self._named(name)) if not set("{},") & set(each)][:MOST]
         return self._places[name]
 
     def _named(self, name: str) -> Any:

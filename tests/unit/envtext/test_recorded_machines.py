@@ -85,6 +85,13 @@ def test_a_second_gpu_that_is_like_the_first_is_read_back() -> None:
     assert entries_of_text(written)["files/sys/bus/pci/devices/0000:c8:00.0/device"] == b"0x2330\n"
 
 
+def test_groups_within_names_are_not_spelled_out() -> None:
+    """A text of somebody else may hold groups whose words would be without number."""
+    many = "/a" + "{b,c}" * 60
+    written = text_of(MACHINES / "rx7600-not-in-group").replace("\nPATH=", f"\nPATH={many}:").replace(END, f"Not stated, of it: {many}\n{END}")
+    assert many in written and troubles(again(written)) != set()
+
+
 def test_the_text_stays_within_any_limit() -> None:
     for limit in range(1_500, 8_192, 700):
         assert len(text_of(MACHINES / "rtx4090-stub-libcuda", limit).encode()) <= limit
