@@ -88,7 +88,9 @@ def test_a_second_gpu_that_is_like_the_first_is_read_back() -> None:
 def test_groups_within_names_are_not_spelled_out() -> None:
     """A text of somebody else may hold groups whose words would be without number."""
     many = "/a" + "{b,c}" * 60
-    written = text_of(MACHINES / "rx7600-not-in-group").replace("\nPATH=", f"\nPATH={many}:").replace(END, f"Not stated, of it: {many}\n{END}")
+    written = (
+        text_of(MACHINES / "rx7600-not-in-group").replace("\nPATH=", f"\nPATH={many}:").replace(END, f"Not stated, of it: {many}\n{END}")
+    )
     assert many in written and troubles(again(written)) != set()
 
 
