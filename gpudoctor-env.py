@@ -32,7 +32,7 @@ import time
 
 # What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
-REVISION=1
+REVISION=2
 COMFY="{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
 _INNER=re.compile(r"(?<=[{,])([^{},]*)\{([^{}]*)\}([^{},]*)(?=[,}])")
 QUESTIONS=r"""
@@ -197,7 +197,10 @@ run llama-server --version || llama-cli --version || llama-bench --version
 run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
+run ldd {path}/libggml-sycl.so
+run ldd {path}/libggml-opencl.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
+list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$
@@ -268,7 +271,7 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS="""
-ac{c,celerator,tivate} ada aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
+ac{c,celerator,tivate} ada adreno aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
 am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
 at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
 be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
@@ -279,14 +282,14 @@ cre{dential,scent} cse csrc ct{l,r,ranslate} cu{bin,blaslt,ctxcreate,damalloc,da
 cusparse{,lt} cxxabi da{emonset,li,rktable,t} data{center,loader,parallel} dba dcgm dch ddp
 de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dgx
 di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dram drvfs dtype dxg{i,kio}
-dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc exllama expkeysig
-fabric fallen fbgemm fdf fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus foreach fpga
+dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc ethernet exllama
+expkeysig fabric fallen fbgemm fdf fdinfo fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus foreach fpga
 fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel} gfw
 gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
 gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
 ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
 in{active,ductor,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
-jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
+jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kib km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
 la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
 llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
 ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,t} mlx mmcv
@@ -294,17 +297,17 @@ mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,v
 ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
 nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
 on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pe{ak,ermem,ntium,rf,rsistence} phb pi{casso,n,x} pjrt
-pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
+pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pdev pe{ak,ermem,ntium,rf,rsistence} phb pi{casso,n,x}
+pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
 pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
 py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
 ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,na}
-re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository} retire{d,ment} rhel
+re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository,sident} retire{d,ment} rhel
 ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
 sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
 sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} so{ftpipe,lve,uthern}
-sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap swiftshader sxm
-tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
+sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,olen,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap
+swiftshader sxm tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
 to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
 un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
 utili{sation,zation} vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid vol{atile,ta}

@@ -55,7 +55,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items() if name not in SELDOM])
-            formatter.write_text(f"And: {', '.join(SELDOM)}; each explains itself with --help.")
+            formatter.write_text(f"Also: {', '.join(SELDOM)}; gpudoctor COMMAND --help explains each.")
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):

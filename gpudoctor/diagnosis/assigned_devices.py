@@ -11,10 +11,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpudoctor.facts.derive._visible_devices import left_by
+
 ASSIGNED = "assigned"
 """In the place of a device: all that the variables of the job leave."""
 _VENDORS = {"nvidia": "cuda", "amd": "cuda", "intel": "xpu"}
-_NONE = ("", "-1", "none", "NoDevFiles", "void")
 _ADDRESS = re.compile(r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.IGNORECASE)
 Gpu = Mapping[str, Any]
 
@@ -87,7 +88,7 @@ def _left(vendor: str, own: Sequence[Gpu], facts: Mapping[str, Any]) -> list[Gpu
         return left
     for name, value in _variables(vendor, facts):
         before, left = left, []
-        if value.strip() in _NONE:
+        if left_by(value, None) == "none":
             raise _Wrong(f'{name}="{value.strip()}" hides every GPU')
         for entry in dict.fromkeys(part.strip() for part in value.split(",")):
             gpu = _entry(entry, before, facts, name)

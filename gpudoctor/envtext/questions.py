@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 
-REVISION = 1
+REVISION = 2
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 COMFY = "{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
 """Where ComfyUI may lie."""
@@ -183,7 +183,10 @@ run llama-server --version || llama-cli --version || llama-bench --version
 run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
+run ldd {path}/libggml-sycl.so
+run ldd {path}/libggml-opencl.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
+list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$

@@ -204,7 +204,7 @@ def _of_wheel(path: str, made: str = "") -> CompiledCatalogue:
         found.version += f"{UPDATE}{made}" if made else ""
         return found
     except (OSError, ValueError, KeyError) as error:
-        cure = "leave it: gpudoctor update-checks --remove" if made else "reinstall gpudoctor"
+        cure = "return to the checks of the release: gpudoctor update-checks --remove" if made else "reinstall gpudoctor"
         raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); {cure}") from error
 
 

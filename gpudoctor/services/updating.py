@@ -20,7 +20,7 @@ from gpudoctor.system.state_folder import private_folder, write_private
 from gpudoctor.system.update_repository import UpdateError, fetch
 
 ROOT_FILE = "root.json"
-"""The root metadata that this machine trusted first, kept beside the catalogue."""
+"""The root metadata with which this machine verified a catalogue first, kept beside the catalogue and trusted from then on."""
 LARGEST_ROOT = 512_000
 
 
@@ -50,7 +50,10 @@ def update(request: UpdateRequest) -> InUse:
     try:
         private_folder(folder)
         private_folder(folder / "metadata")
-        published = fetch(request.source, updated_checks.TARGET, folder / "metadata", _root(request, folder))
+        root = _root(request, folder)
+        published = fetch(request.source, updated_checks.TARGET, folder / "metadata", root)
+        if not (folder / ROOT_FILE).is_file():
+            write_private(folder / ROOT_FILE, root)  # only now: a wrong file would else be trusted for ever
         about = {key: str(published.about.get(key, ""))[:200] for key in ("version", "made", "gpudoctor")}
         if updated_checks.is_older(about["gpudoctor"]):
             raise UpdateError(
@@ -101,7 +104,7 @@ def remove() -> bool:
 
 
 def _root(request: UpdateRequest, folder: Path) -> bytes:
-    """The root metadata to trust: those that were trusted first; `given` ones count only where there are none."""
+    """The root metadata to trust: the kept ones; those of `request.root` count only where none are kept. Raises UpdateError."""
     kept = folder / ROOT_FILE
     if kept.is_file():
         return kept.read_bytes()
@@ -117,7 +120,6 @@ def _root(request: UpdateRequest, folder: Path) -> bytes:
         raise UpdateError(f"{request.root}: {error.strerror or error}; expected the publisher's root.json") from error
     if len(content) > LARGEST_ROOT:
         raise UpdateError(f"{request.root}: it is larger than {LARGEST_ROOT} bytes; expected the publisher's root.json")
-    write_private(kept, content)
     return content
 
 

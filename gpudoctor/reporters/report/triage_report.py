@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Any
 
 from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.report.collect_env import at
 from gpudoctor.reporters.report.json_report import dumps
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
@@ -62,14 +63,7 @@ def missing(report: Report) -> list[str]:
         ("python.distributions", "the Python packages"),
         ("python.version", "the Python"),
     )
-    return [words for name, words in asked if not _has(report.facts, name)]
-
-
-def _has(facts: Mapping[str, Any], name: str) -> bool:
-    place: Any = facts
-    for part in name.split("."):
-        place = place.get(part) if isinstance(place, Mapping) else None
-    return place is not None
+    return [words for name, words in asked if at(report.facts, name) is None]
 
 
 def _ask_for(report: Report, width: int) -> Iterator[Line]:

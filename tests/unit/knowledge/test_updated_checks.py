@@ -132,6 +132,17 @@ def test_another_publisher_is_refused(installed: Path, capsys: Capture) -> None:
     assert names_flux("the first flux", capsys, installed) and not names_flux("a strange flux", capsys, installed)
 
 
+def test_a_root_with_which_nothing_was_verified_is_not_trusted(installed: Path, capsys: Capture) -> None:
+    archive = published(installed, "flux by its publisher")
+    published(installed / "stranger", "a strange flux")
+    (installed / "garbage.json").write_text("{}")
+    for wrong in (installed / "garbage.json", installed / "stranger" / "repository" / "root.json"):
+        assert run(["update-checks", str(archive), "--trust", str(wrong)]) == 2
+        assert "cannot be verified" in capsys.readouterr().err
+    assert run(["update-checks", str(archive), "--trust", str(installed / "repository" / "root.json")]) == 0
+    assert names_flux("flux by its publisher", capsys, installed)
+
+
 @pytest.mark.parametrize("part", ["targets/", "targets.json", "snapshot.json", "timestamp.json"])
 def test_a_changed_file_is_refused(installed: Path, part: str, capsys: Capture) -> None:
     trusting(installed, capsys)
