@@ -17,7 +17,7 @@ from gpudoctor.facts.text.quoted import is_only_quoted
 from gpudoctor.facts.text.runs_of_tests import passed_runs
 from gpudoctor.facts.text.sections import typed_in
 from gpudoctor.facts.text.settled import is_settled
-from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
+from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, SETTLED, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 
 LONGEST = 2_000
@@ -48,8 +48,8 @@ class Roles:
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
-            if role in (*TROUBLE_ROLES, LOG) and (self.is_over() or self._concerns_nobody(row)):
-                role = PROSE
+            if role in (*TROUBLE_ROLES, LOG, LISTING, PROSE) and (self.is_over() or self._concerns_nobody(row)):
+                role = SETTLED
             elif role in TROUBLE_ROLES and row != self._first_row() and is_only_quoted(self._lines[row].text):
                 role = ADVICE
             self._known[row] = role
@@ -69,7 +69,7 @@ class Roles:
         if self._of_a_table(row, text):
             return LISTING
         if self._of_a_run_that_passed(row):
-            return PROSE
+            return SETTLED
         if shapes.TESTED.search(stripped):
             return LOG
         if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):
@@ -82,7 +82,7 @@ class Roles:
             or shapes.TICKED.match(text)
             or shapes.SETTLED_ROW.match(text)
         ):
-            return PROSE
+            return SETTLED
         if stripped[0] in "|│" and self._explains_messages(row):
             return ADVICE
         if shapes.COMMITTED.match(stripped) or shapes.SEVERAL_CODES.search(stripped) or self._guides(row, stripped, fenced):
