@@ -10,13 +10,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.facts.text import ended
+from gpudoctor.facts.text import ended, went_on
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
 from gpudoctor.facts.text.runs_of_tests import passed_runs
 from gpudoctor.facts.text.sections import typed_in
 from gpudoctor.facts.text.settled import is_settled
+from gpudoctor.facts.text.went_on import Continuations
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, SETTLED, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 
@@ -44,11 +45,15 @@ class Roles:
         self._quoting: str | None = None
         self._denied: frozenset[int] | None = None
         self._passed: frozenset[int] | None = None
+        self._continued: Continuations | None = None
+        self._complained: bool | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
             if role in (*TROUBLE_ROLES, LOG, LISTING, PROSE) and (self.is_over() or self._concerns_nobody(row)):
+                role = SETTLED
+            elif role in (FAILURE, COMPLAINT, LOG) and self._went_on(row, role):
                 role = SETTLED
             elif role in TROUBLE_ROLES and row != self._first_row() and is_only_quoted(self._lines[row].text):
                 role = ADVICE
@@ -182,6 +187,37 @@ class Roles:
 
     def _fails(self, row: int) -> bool:
         return self._role(row) == FAILURE
+
+    def _went_on(self, row: int, role: str) -> bool:
+        """Whether the program went on after the trouble of the line, and no person complains. A first line that names the subject of the
+        text counts where that holds for a trouble below it."""
+        text = self._lines[row].text
+        if role == COMPLAINT:
+            below = range(row + 1, min(len(self._lines), row + _REACH // 2))
+            return (
+                row == self._first_row()
+                and polarity(text) != TROUBLE
+                and any(self(near) == SETTLED and self._lines[near].text.strip() for near in below)
+                and not any(self(near) in TROUBLE_ROLES for near in below)
+            )
+        if self._continued is None:
+            self._continued = Continuations(self._lines)
+        if role == LOG:
+            settles = self._continued.is_used_later(row) or shapes.TESTED.search(text.strip())
+            return bool(settles) and not self._somebody_complains()
+        return self._continued(row, self._fails, self._somebody_complains) or went_on.names_a_way_around(text)
+
+    def _somebody_complains(self) -> bool:
+        """Whether a person reports a trouble or asks something."""
+        if self._complained is None:
+            rows = range(min(len(self._lines), _REACH * 8))
+            self._complained = any(self._lines[row].text.strip() and self._asked_or_complained(row) for row in rows)
+        return self._complained
+
+    def _asked_or_complained(self, row: int) -> bool:
+        text = self._lines[row].text.rstrip()
+        role = self._role(row)
+        return (role == COMPLAINT and polarity(text) == TROUBLE) or (text.endswith("?") and role in (COMPLAINT, ADVICE, PROSE))
 
     def _concerns_nobody(self, row: int) -> bool:
         """Whether the line is a quote that the answer below it denies, or that answer."""

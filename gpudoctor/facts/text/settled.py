@@ -65,7 +65,7 @@ _NOT_OVER = (
     "but", "still", "however", "unfortunately", "yet", "again after", "comes? back", "came back", "instead", "another",
     "new (?:error|problem|one)",
     "now (?:I|it|there|we)", "for (?:a (?:while|time|day|moment)|some time|one|the first)", "only", "except", r"slow\w*", "cpu",
-    r"fail\w*", r"crash\w*", "not", "never", "while", "whereas",
+    r"fail\w*", r"crash\w*", "not", "never", "while", "whereas", "until",
 )  # fmt: skip
 _AGO = "(?:now |since |since then |finally |then |eventually |later |meanwhile |already |long |here |for (?:me|us) |today |yesterday )*"
 _ENDED = r"(?:fixed|solved|resolved|cured|sorted(?: out)?|worked around|gone|went away|disappeared|vanished|remedied|overcome)"
