@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.facts.text import ended, went_on
+from gpudoctor.facts.text import counted, ended, went_on
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
@@ -73,7 +73,9 @@ class Roles:
             return CODE
         if self._of_a_table(row, text):
             return LISTING
-        if self._of_a_run_that_passed(row):
+        if counted.names_codes(self._lines, row):
+            return CODE
+        if self._of_a_run_that_passed(row) or counted.is_at_zero(stripped):
             return SETTLED
         if shapes.TESTED.search(stripped):
             return LOG
@@ -192,6 +194,8 @@ class Roles:
         """Whether the program went on after the trouble of the line, and no person complains. A first line that names the subject of the
         text counts where that holds for a trouble below it."""
         text = self._lines[row].text
+        if role == COMPLAINT and went_on.ends_well(text):
+            return True
         if role == COMPLAINT:
             below = range(row + 1, min(len(self._lines), row + _REACH // 2))
             return (

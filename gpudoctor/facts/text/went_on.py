@@ -42,6 +42,7 @@ _AT_WORK = (
 _SHOWS_PROGRESS = lazy("|".join(_PROGRESS), re.IGNORECASE)
 _SHOWS_A_GPU = lazy("|".join(_AT_WORK), re.IGNORECASE)
 _COMPUTES = lazy(r"\boffloaded (\d+)/\1 layers to gpu|\b(?:[5-9]\d|100) ?% gpu\b", re.IGNORECASE)
+_ALL_WORKS = lazy(r"[,;:–] (?:and |but )?(?:otherwise|everything(?: else)?|all of it)(?: it)? (?:works|runs|is fine)\W*$", re.IGNORECASE)
 _ENDS_WELL = lazy(
     r"\b(?:works|runs|fine|ok)\W*$|\b(?:otherwise|everything|the rest)(?: else| it)? (?:works|runs|is fine)\b", re.IGNORECASE
 )
@@ -120,3 +121,8 @@ def names_a_way_around(text: str) -> bool:
     if _LASTING.search(text):
         return False
     return _NEEDLESS.search(text) is not None or (_GOES_ON.search(text) is not None and _MILD.search(text) is not None)
+
+
+def ends_well(text: str) -> bool:
+    """'…, everything works': the words around say of what."""
+    return _ALL_WORKS.search(text) is not None
