@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.facts.text import counted, ended, went_on
+from gpudoctor.facts.text import counted, ended, on_purpose, went_on
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
@@ -46,12 +46,15 @@ class Roles:
         self._denied: frozenset[int] | None = None
         self._passed: frozenset[int] | None = None
         self._continued: Continuations | None = None
+        self._on_purpose: bool | None = None
         self._complained: bool | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
             if role in (*TROUBLE_ROLES, LOG, LISTING, PROSE) and (self.is_over() or self._concerns_nobody(row)):
+                role = SETTLED
+            elif role != ADVICE and self._is_wanted(row):
                 role = SETTLED
             elif role in (FAILURE, COMPLAINT, LOG) and self._went_on(row, role):
                 role = SETTLED
@@ -189,6 +192,12 @@ class Roles:
 
     def _fails(self, row: int) -> bool:
         return self._role(row) == FAILURE
+
+    def _is_wanted(self, row: int) -> bool:
+        """Whether the line says that no GPU is used, and the text that none is to be used."""
+        if self._on_purpose is None:
+            self._on_purpose = on_purpose.wants_the_processor(self._lines)
+        return self._on_purpose and on_purpose.speaks_of_a_gpu(self._lines[row].text)
 
     def _went_on(self, row: int, role: str) -> bool:
         """Whether the program went on after the trouble of the line, and no person complains. A first line that names the subject of the

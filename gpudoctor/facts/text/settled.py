@@ -91,7 +91,9 @@ _REMARKS = (
     r"(?: (?:again|now|fine|well|too))*(?=[.!)\]]*\s*$)",
     r"(?:it |everything |all )?(?:works|runs|is fine|fine|good|working) (?:now|again)(?=[.!)\]]*\s*$)",
 )
-_AHEAD_OF_A_REMARK = r"(?:[.;,!?)\]\"'`”›…]\s+|\s[-–—|/#]{1,2}\s*|\s?(?:=>|->|→|⇒|<-|←)\s*|\s[(\[{]\s?|\s?✅\s*|:\s|\s(?=and (?:is|was|are|has)\b))"
+_AHEAD_OF_A_REMARK = (
+    r"(?:[.;,!?)\]\"'`”›…]\s+|\s[-–—|/#]{1,2}\s*|\s?(?:=>|->|→|⇒|<-|←)\s*|\s[(\[{]\s?|\s?✅\s*|:\s|\s(?=and (?:is|was|are|has)\b))"
+)
 _OF_THE_PAST = (
     r"(?:used to|would always) (?:fail|crash|die|end|stop|hang|abort|exit|break|throw|raise|give|get|print|report|show|see|say|complain|be|"
     r"return|log|spam|kill|trip|hit|run into)\b",

@@ -17,12 +17,17 @@ LONGEST = 600
 """Letters of a line that are looked at."""
 REACH = 400
 """Lines below a trouble in which the program may show that it went on."""
-_RATE = r"\d[\d.,]{0,9} ?(?:k )?(?:tok(?:en)?s?/s(?:ec)?|tokens? per second|it/s|s/it|samples/s|images/s|img/s|fps|examples(?:/s| per second))\b"
+_RATE = (
+    r"\d[\d.,]{0,9} ?(?:k )?(?:tok(?:en)?s?/s(?:ec)?|tokens? per second|it/s|s/it|samples/s|images/s|img/s|fps|examples(?:/s|"
+    r" per second))\b"
+)
 _LOSS = r"(?:loss|acc(?:uracy)?|perplexity|ppl|mAP|score)['\"]?\s?[:= ]\s?(?:-?\d[\d.]*(?:e-?\d+)?)"
 _PROGRESS = (
-    rf"\b{_RATE}", rf"\b(?:epoch|step|iter(?:ation)?|batch)s?\b[ :#\[(]{{0,3}}\d.{{0,120}}?\b{_LOSS}", rf"^\s*\d+/\d+ \[=+>?\.*\].*\b{_LOSS}",
+    rf"\b{_RATE}", rf"\b(?:epoch|step|iter(?:ation)?|batch)s?\b[ :#\[(]{{0,3}}\d.{{0,120}}?\b{_LOSS}",
+    rf"^\s*\d+/\d+ \[=+>?\.*\].*\b{_LOSS}",
     r"^\s*epoch[ :#]{0,2}\d+(?:/\d+)?[ :-]{1,3}(?:done|finished|complete|100 ?%)",
-    r"\b(?:training|evaluation|inference|benchmark|conversion|export|generation|synthesis|transcription|fine-?tuning|render(?:ing)?|job|run|tts|demo)"
+    r"\b(?:training|evaluation|inference|benchmark|conversion|export|generation|synthesis|transcription|fine-?tuning|render(?:ing)?|"
+    r"job|run|tts|demo)"
     r" (?:has |is |was )?(?:finished|done|complete[d]?|succeeded|ended well)\b",
     r"\bsuccessfully (?:installed|built|exported|converted|compiled|trained|finished|completed|saved|loaded)\b",
     r"^\s*(?:\[100%\]|-- )?\s?(?:built target|build files have been written to|build (?:finished|succeeded|completed))\b",
@@ -36,28 +41,30 @@ _AT_WORK = (
     r"\boffloaded (\d+)/\1 layers to gpu", r"\blibrary=(?:cuda|rocm|vulkan|metal|hip)\w*\b", r"\b(?:[5-9]\d|100) ?% gpu\b",
     r"^ggml_(?:vulkan|cuda|hip|metal|sycl|opencl)(?:_init)?: (?:\d+ = \S|using device |\s*device \d: \S)",
     r"\bcreated device /job:\S{0,60}device:gpu:\d", r"\bgpu[- ]util\w*[: ]{1,3}(?:[5-9]\d|100) ?%",
-    r"\b(?:otherwise|everything(?: else)?|all the rest|the rest)(?: it)? (?:works|runs|is fine)\b(?! (?:on|with|under|in|but|except|if|when)\b)",
+    r"\b(?:otherwise|everything(?: else)?|all the rest|the rest)(?: it)? (?:works|runs|is fine)\b(?! (?:on|with|under|in|but|except|"
+    r"if|when)\b)",
     r"\b(?:cuda|vulkan|hip|rocm|sycl|metal|opencl) backend (?:is )?loaded\b(?: ok\b)?",
 )  # fmt: skip
 _SHOWS_PROGRESS = lazy("|".join(_PROGRESS), re.IGNORECASE)
 _SHOWS_A_GPU = lazy("|".join(_AT_WORK), re.IGNORECASE)
 _COMPUTES = lazy(r"\boffloaded (\d+)/\1 layers to gpu|\b(?:[5-9]\d|100) ?% gpu\b", re.IGNORECASE)
 _ALL_WORKS = lazy(r"[,;:–] (?:and |but )?(?:otherwise|everything(?: else)?|all of it)(?: it)? (?:works|runs|is fine)\W*$", re.IGNORECASE)
-_ENDS_WELL = lazy(
-    r"\b(?:works|runs|fine|ok)\W*$|\b(?:otherwise|everything|the rest)(?: else| it)? (?:works|runs|is fine)\b", re.IGNORECASE
-)
+_ENDS_WELL = lazy(r"\b(?:works|runs|fine|ok)\W*$|\b(?:otherwise|everything|the rest)(?: else| it)? (?:works|runs|is fine)\b", re.IGNORECASE)
 """The end of a line that itself holds the trouble."""
 _UNUSED = lazy(
     r"\bcpu\b|\bcuinit\b|skipping registering|\b(?:dlopen|dynamic library)\b|"
-    r"\b(?:no|not?|n['’]t|cannot|unable|fail(?:ed|s)?|missing|without|skip\w*)\b.{0,80}\b(?:gpus?|cuda|devices?|(?<!miopen\()hip|rocm|xpu|npu|nvidia|drivers?|opencl|vulkan|kfd)\b|"
-    
-    r"\b(?:gpus?|cuda|devices?|(?<!miopen\()hip|rocm|xpu|npu|nvidia|drivers?|opencl|vulkan|kfd)\b.{0,80}\b(?:no|not|n['’]t|cannot|unable|fail(?:ed|s)?|missing|false|none)\b",
+    r"\b(?:no|not?|n['’]t|cannot|unable|fail(?:ed|s)?|missing|without|skip\w*)\b.{0,80}\b(?:gpus?|cuda|devices?|(?<!miopen\()hip|rocm|"
+    r"xpu|npu|nvidia|drivers?|opencl|vulkan|kfd)\b|"
+    r"\b(?:gpus?|cuda|devices?|(?<!miopen\()hip|rocm|xpu|npu|nvidia|drivers?|opencl|vulkan|kfd)\b.{0,80}\b(?:no|not|n['’]t|cannot|"
+    r"unable|fail(?:ed|s)?|missing|false|none)\b",
     re.IGNORECASE,
 )
 """A line from which it follows that a GPU may not be used."""
 _LASTING = lazy(
-    r"^\W{0,3}\d{1,9}\.\d{3,9}\]|\bkernel: |\bNVRM\b|\bxid\b|\bamdgpu\b|\bi915\b|\bxe \d|\b[NR]CCL\b|\bnan\b|\binf\b|\bautotune|\bslow|\bperform|degrad|throttl|"
-    r"\bthroughput|suboptimal|bandwidth|\bleak|\bwrong|incorrect|inaccura|deprecat|corrupt|\bout of memory\b|\boom\b|fragment|retrying|timed? ?out|"
+    r"^\W{0,3}\d{1,9}\.\d{3,9}\]|\bkernel: |\bNVRM\b|\bxid\b|\bamdgpu\b|\bi915\b|\bxe \d|\b[NR]CCL\b|\bnan\b|\binf\b|\bautotune|"
+    r"\bslow|\bperform|degrad|throttl|"
+    r"\bthroughput|suboptimal|bandwidth|\bleak|\bwrong|incorrect|inaccura|deprecat|corrupt|\bout of memory\b|\boom\b|fragment|"
+    r"retrying|timed? ?out|"
     r"\bdropp|\blost\b|unsupported gpu|not (?:yet )?support\w* (?:by|on) (?:this|your)|capability",
     re.IGNORECASE,
 )
@@ -65,12 +72,14 @@ _LASTING = lazy(
 _INSTEAD = (
     r"\b(?:(?:falling|falls?|fell|fall) ?back|fallback) (?:to|on)(?: the| an?)? "
     r"(?![^.;,)]{0,60}\b(?:cpu|host|software|processor|driver|slow\w*)\b)\w",
-    r"\bcontinu(?:e|es|ing) (?:without|with|in|anyway|using)\b(?! (?:the )?cpu)", r"\b(?:so |, )using (?:torch|pytorch|the (?:default|built-?in|native|pure))\b",
+    r"\bcontinu(?:e|es|ing) (?:without|with|in|anyway|using)\b(?! (?:the )?cpu)",
+    r"\b(?:so |, )using (?:torch|pytorch|the (?:default|built-?in|native|pure))\b",
     r"\b(?:is|are|was|will be) (?:just |simply |only )?(?:skipped|ignored)\b",
 )  # fmt: skip
 _GOES_ON = lazy("|".join(_INSTEAD), re.IGNORECASE)
 _NEEDLESS = lazy(
-    r"\bbackend skipped\b|\bwill (?:just |simply )?not be (?:monitored|shown|displayed)\b|\bthis is (?:harmless|no(?:t an?)? (?:error|problem))\b",
+    r"\bbackend skipped\b|\bwill (?:just |simply )?not be (?:monitored|shown|displayed)\b|\bthis is (?:harmless|no(?:t an?)? (?:error|"
+    r"problem))\b",
     re.IGNORECASE,
 )
 _MILD = lazy(r"warn(?:ing)?\b|^\[W\]|(?:^|\s)W(?:\d{4})? |\blevel=warn|\binfo\b|\bnotice\b", re.IGNORECASE)

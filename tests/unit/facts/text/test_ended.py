@@ -178,7 +178,8 @@ def test_a_failure_that_somebody_can_repeat_counts() -> None:
     "end",
     [
         "Update: a wheel of another index fixed it.", "After joining the group it works.", "Reseating the card did the trick.",
-        "Turned out that the riser was bad; a new one solved the problem.", "Installing it from conda-forge instead of pip solved this for me.",
+        "Turned out that the riser was bad; a new one solved the problem.",
+        "Installing it from conda-forge instead of pip solved this for me.",
     ],
 )  # fmt: skip
 def test_a_cure_told_below_ends_even_a_short_report(end: str) -> None:
