@@ -30,6 +30,19 @@ _DENIES = re.compile(
     rb"\s*(?:n/a|none|no|false|could not collect)\s*$"
 )
 """Lines of environment reports that say that something is absent."""
+_NEAR = 60
+"""The number of bytes beside a mention that can deny it."""
+_NOT_HERE = re.compile(
+    rb"(?:\b(?:have|has|had|got|with|there is|there's|is)|[,;(]|^) ?no(?: (?:an?|any|the|dedicated|discrete|separate|integrated|extra|"
+    rb"such))*\s$|"
+    rb"\b(?:do|does|did)(?: not|n't) (?:use|have|own|run|want)(?: (?:an?|any|the))?\s$|"
+    rb"\b(?:never (?:used|had|owned)|not using|no longer (?:use|have|run)|(?:we|i) (?:left|dropped|abandoned))(?: (?:an?|any|the))?\s$"
+)
+_ENDS = re.compile(
+    rb"[\w-]{1,24}(?: ?(?:card|gpu|graphics|hardware|device|any ?more|here|at all|(?:in|on) (?:this|the|my|that) \w+|involved|"
+    rb"installed|present))*"
+    rb"\s*(?:[.,;:)!]|$)"
+)
 _COLUMNS = re.compile(rb"[ \t]{2,}|\t")
 LONG = 16 << 10
 """The number of bytes from which one pass for all literals is faster than one search for each, building the automaton included."""
@@ -124,8 +137,17 @@ class SearchedText:
                 yield hit
 
     def _speaks_of(self, literal: str) -> bool:
-        """Whether the literal occurs in a line that does not deny it: 'Is XPU available: False' is no evidence of an Intel GPU."""
-        return any(not _DENIES.search(self._line(row)) for row in self._rows_of(literal))
+        """Whether the literal occurs in a line that does not deny it: 'Is XPU available: False' is no evidence of an Intel GPU, and 'I have
+        no iGPU' none of one. What a program says not to find is what the text is about."""
+        return any(not _DENIES.search(self._line(row)) and not self._denies(row, literal) for row in self._rows_of(literal))
+
+    def _denies(self, row: int, literal: str) -> bool:
+        """Whether a person denies each mention of the literal in the line."""
+        line = self._line(row)[:LONGEST_WINDOW]
+        mentions = [at for word in (members(literal) if literal.startswith(PREFIX) else (literal,)) for at in places(line, word)]
+        if not mentions or self._role_of(row) == FAILURE:
+            return False
+        return all(_NOT_HERE.search(line[max(0, at - _NEAR) : at]) and _ENDS.match(line[at : at + _NEAR]) for at in mentions)
 
     def _rows_of(self, literal: str) -> list[int]:
         known = self._rows.get(literal)
