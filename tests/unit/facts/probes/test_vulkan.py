@@ -146,7 +146,8 @@ def test_a_library_in_a_folder_of_the_user_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("env", ['LD_LIBRARY_PATH = "/opt/sdk/lib"\n', 'CONDA_PREFIX = "/opt/sdk"\n'])
 def test_a_loader_in_a_folder_of_the_user_is_there(tmp_path: Path, env: str) -> None:
-    assert recorded(tmp_path, {"/opt/sdk/lib/libvulkan.so.1": ""}, env)["vulkan.loader"] == Known("/opt/sdk/lib/libvulkan.so.1", "libraries")
+    loader = "/opt/sdk/lib/libvulkan.so.1"
+    assert recorded(tmp_path, {loader: ""}, env)["vulkan.loader"] == Known(loader, "libraries")
 
 
 def test_a_variable_replaces_the_folders(tmp_path: Path) -> None:
