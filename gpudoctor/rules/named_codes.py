@@ -18,7 +18,7 @@ _COMPLAINTS = lazy(
     r"|(?:undeclared identifier|redefinition of|redeclaration of|cannot import name|enumeration value) ['`\u2018\"]([\w.:]{1,80})"
     r"|['`\u2018\"]([\w.:]{1,80})['\u2019\"] (?:was |is |has )?(?:not |un)(?:been )?(?:declared|defined|handled|covered|used)\b"
 )
-_PAIR = lazy(r"\b([a-z]\w{1,60}) {0,3}[=:(]? {0,3}\(?(-?\d{1,5})\b")
+_PAIR = lazy(r"\b([a-z]\w{1,60}) {0,3}[=:(]? {0,3}\(?(0x[0-9a-f]{1,8}|-?\d{1,5})\b")
 
 
 def only_named(line: str, code: str) -> bool:
@@ -30,15 +30,15 @@ def only_named(line: str, code: str) -> bool:
 
 def counted(line: str, code: str, beside: Sequence[str]) -> bool:
     """Whether `code` stands in a list of codes: the line, or one of the lines beside it, gives another code the next number."""
-    own = {int(number) for name, number in _codes(line) if code in name}
+    own = {number for name, number in _codes(line) if code in name}
     if not own:
         return False
     others = [pair for text in (line, *beside) for pair in _codes(text) if code not in pair[0]]
-    return any(abs(int(number) - mine) == 1 for name, number in others for mine in own)
+    return any(abs(number - mine) == 1 for _, number in others for mine in own)
 
 
-def _codes(line: str) -> list[tuple[str, str]]:
-    return [(found[1], found[2]) for found in _PAIR.finditer(line) if _CODE.search(found[1])]
+def _codes(line: str) -> list[tuple[str, int]]:
+    return [(found[1], int(found[2], 16 if "x" in found[2] else 10)) for found in _PAIR.finditer(line) if _CODE.search(found[1])]
 
 
 def bare_codes(literals: Sequence[Sequence[str]]) -> list[str]:

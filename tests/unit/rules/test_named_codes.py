@@ -52,6 +52,7 @@ def test_a_function_is_no_code() -> None:
     ("line", "beside", "expected"),
     [
         ("cl_invalid_device -33, cl_invalid_context -34", (), True),
+        ("cl_invalid_device 0x70000001", ("ze_result_error_unknown = 0x70000002",), True),
         ("cl_invalid_device = -33,", ("cl_invalid_context = -34,",), True),
         ("cl_invalid_device (-33)", ("cl_invalid_platform (-32)",), True),
         ("error cl_invalid_device (-33)", ("error cl_invalid_context (-36)",), False),
