@@ -6,16 +6,29 @@
 from __future__ import annotations
 
 import ast
+import io
+import os
 import re
 import sys
 import textwrap
+import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.probes import _ollama_service, dist_info, environment, filesystems, frameworks, kernel_log, libraries, ollama
+from gpudoctor.facts.probes import (
+    _ollama_log,
+    _ollama_service,
+    dist_info,
+    environment,
+    filesystems,
+    frameworks,
+    kernel_log,
+    libraries,
+    ollama,
+)
 from gpudoctor.knowledge.loader import load_catalogue
 from gpudoctor.model.check import Catalogue
 
@@ -52,10 +65,19 @@ FURTHER = (
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
     "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
-    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE",
+    "COMFYUI_PATH",
     *filesystems.DATA_VARIABLES,
 )  # fmt: skip
 """Variables that probes ask for by name; the others are those of conditions of checks."""
+WIDTH = 140
+CLOSE = re.compile(r"[-+*/%|&<>=!]=?|//|\*\*|->|:=")
+BLOCK = re.compile(r"(if|for|while|with|try|def|class|else|elif|except|finally|return lambda)\b")
+OLLAMA_UNITS = tuple(
+    (mark, ("--user",) if service.own else (), service.name[:-8])
+    for mark, service in zip(("", "-snap", "-own"), _ollama_service.SERVICES, strict=True)
+)
+"""The units that may run Ollama: what is added to the names of their commands, options of systemd, name."""
 ROLES = {"failure", "complaint", "log"}
 HEAD = '''#!/usr/bin/env python3
 """Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
@@ -107,27 +129,53 @@ def _often(catalogue: Catalogue) -> set[str]:
 
 
 def _constants(source: str) -> Iterator[str]:
+    """Single words and expressions; sentences are what gpudoctor says itself."""
     tree = ast.parse(source)
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (" " not in node.value.strip() or "|" in node.value):
             yield node.value
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        plain = re.sub(r"\\[A-Za-z]", " ", text)  # \\b and \\s of an expression belong to no word
-        yield from (word.lower() for word in re.findall(r"[A-Za-z]{3,24}", plain))
+        plain = re.sub(r"\[([A-Za-z])[A-Za-z]\]", r"\1", text)  # the word of `[Ff]ailed` is that with its first letter
+        plain = re.sub(r"\\+[A-Za-z]", " ", plain)  # \\b and \\s of an expression belong to no word
+        yield from re.findall(r"[A-Za-z]{3,24}", plain)
 
 
 def _needed(found: set[str]) -> set[str]:
-    """Without long ones, which are several words in one, without what the script's tables and Python's library have or endings."""
-    from gpudoctor.envtext.cleaning import SUFFIXES, library_words, own_words
+    """Without long ones, which are several words in one, without what the script's tables and Python's library have or inflections."""
+    from gpudoctor.envtext.cleaning import known, library_words, own_words
 
     there = own_words() | library_words()
-    short = {word for word in found if len(word) < 14}
-    known = there | short
-    return {word for word in short - there if not any(word.endswith(ending) and word[: -len(ending)] in known for ending in SUFFIXES)}
+    needed: set[str] = set()
+    for word in sorted(found, key=lambda each: (len(each), each)):
+        if len(word) < 14 and not known(word, there | needed):
+            needed.add(word.lower())
+    return needed
+
+
+def grouped(words: Iterable[str]) -> list[str]:
+    """Words that begin alike as one: `cu{bin,fft,sparse}`; as few letters as there can be, in the order of the alphabet."""
+    listed = sorted(words)
+    best: list[tuple[int, int]] = [(0, 0)] * (len(listed) + 1)
+    """For each word: the letters of the list from it on, and the end of the group that it begins."""
+    for start in reversed(range(len(listed))):
+        best[start] = (len(listed[start]) + 1 + best[start + 1][0], start + 1)
+        for end in range(start + 2, len(listed) + 1):
+            shared = len(os.path.commonprefix([listed[start], listed[end - 1]]))  # noqa: RUF071
+            if shared < 2:
+                break
+            letters = shared + 2 + sum(len(word) - shared + 1 for word in listed[start:end]) + best[end][0]
+            best[start] = min(best[start], (letters, end))
+    groups, start = [], 0
+    while start < len(listed):
+        end = best[start][1]
+        shared = os.path.commonprefix(listed[start:end])  # noqa: RUF071
+        rest = ",".join(word[len(shared) :] for word in listed[start:end])
+        groups.append(f"{shared}{{{rest}}}" if end - start > 1 else shared)
+        start = end
+    return groups
 
 
 def derived() -> str:
@@ -136,7 +184,7 @@ def derived() -> str:
     asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
     distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
     asked_variables = {*re.findall(r"env\.([A-Za-z_]\w+)", repr(load_catalogue(vocabulary.items()))), *VARIABLES_OF_PROBES}
-    listing = textwrap.fill(" ".join(words()), 138, break_long_words=False, break_on_hyphens=False)
+    listing = _filled(words())
     return (
         '"""Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand."""\n\n'
         "from __future__ import annotations\n\nimport re\n\n"
@@ -144,15 +192,19 @@ def derived() -> str:
         f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
         f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
-        f"COMMANDS = {{\n    '@ollama-show': {_ollama_service.SHOW!r},\n    '@ollama-log': {ollama.JOURNAL!r},\n}}\n"
-        f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n""".split()\n'
-        f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
-        f'LISTED_WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'
+        f"OLLAMA_LOG = {_ollama_log.PATTERN!r}\nCOMMANDS = {{}}\n"
+        f"for mark, own, unit in {OLLAMA_UNITS!r}:\n"
+        f"    COMMANDS[f'@ollama-show{{mark}}'] = ('systemctl', *own, 'show', f'{{unit}}.service', {_ollama_service.SHOW[-1]!r})\n"
+        "    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *"
+        f"{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')\n"
+        f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n"""\n'
+        f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n"""\n'
+        f'LISTED_WORDS = """\n{listing}\n"""\n'
     )
 
 
 def _wrapped(pattern: str) -> str:
-    parts = textwrap.wrap(pattern, 110, break_on_hyphens=False, drop_whitespace=False)
+    parts = textwrap.wrap(pattern, 132, break_on_hyphens=False, drop_whitespace=False)
     return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
 
 
@@ -170,7 +222,7 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 def _filled(names: Iterable[str]) -> str:
-    return textwrap.fill(" ".join(names), 138, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(" ".join(grouped(names)), 138, break_long_words=False, break_on_hyphens=False)
 
 
 # the script
@@ -203,43 +255,80 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
-    """A module without its imports and annotations, indented by tabs; its documentation becomes a comment."""
+    """A module without its imports, annotations and notes; the first line of its documentation becomes a comment."""
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and not re.match("from (__future__|typing|gpudoctor)", ast.unparse(node)):
+            imports.add(ast.unparse(node))
     lines = _plain(source, tree).splitlines()
-    dropped = {
-        number for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
-        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
-    }  # fmt: skip
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            ours = isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpudoctor")
-            if ours or node in tree.body:
-                dropped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-                if not ours and not re.match("from (__future__|typing) ", lines[node.lineno - 1]):
-                    imports.add("\n".join(lines[node.lineno - 1 : node.end_lineno]))
-    documentation = tree.body[0]
-    dropped |= set(range(1, (documentation.end_lineno or 1) + 1))
+        if (isinstance(node, (ast.Import, ast.ImportFrom)) and node in tree.body) or (
+            isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpudoctor")
+        ):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
     if name == "inspecting":
         payload = (ROOT / "gpudoctor" / "target" / "payloads" / "inspect_framework.py").read_text(encoding="utf-8")
         imports.discard("from importlib import resources")
         assert "'''" not in payload
-        rest = f"INSPECT = r'''{_without_notes(payload)}'''"
+        rest = f"INSPECT = r'''{compact(payload)}'''"
     else:
-        rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped)
-    rest = re.sub(r"  # (?:type: [^\n]*|fmt: skip|noqa: \w+)(?=\n|$)", "", rest)
-    rest = re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), re.sub(r"\n{2,}", "\n", rest), flags=re.MULTILINE)
-    title = textwrap.indent((ast.get_docstring(tree) or "").split("\n\n")[0], "# ")
-    return f"\n{title}\n\n{rest.strip()}\n"
+        rest = compact("\n".join(lines))
+    title = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
+    return f"\n# {title}\n\n{rest}\n"
 
 
-def _without_notes(source: str) -> str:
-    """A program without its comments, documentation and double empty lines."""
-    tree = ast.parse(source)
+def compact(source: str) -> str:
+    """A program on fewer lines, indented by tabs, without notes: comments, documentation and empty lines; nothing else of it changes.
+
+    A bracket is closed on the line where it opens as far as lines of WIDTH letters allow, and so is a block of one statement.
+    """
     notes = {
-        number for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Module)) and ast.get_docstring(node)
-        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+        (node.lineno, node.col_offset) for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }  # fmt: skip
-    lines = [line for number, line in enumerate(source.splitlines(), 1) if number not in notes and not line.lstrip().startswith("#")]
-    return re.sub(r"  # noqa[^\n]*", "", re.sub(r"\n{2,}", "\n", "\n".join(lines)))
+    lines: list[tuple[int, str]] = []
+    """Depth and text of each logical line."""
+    depth, text, begins, before = 0, "", False, None
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.INDENT:
+            depth += 1
+        elif token.type == tokenize.DEDENT:
+            depth -= 1
+        elif token.type == tokenize.NEWLINE:
+            lines += [(depth, text)] if text else []
+            text, before = "", None
+        elif token.type == tokenize.NL:
+            begins = bool(text)
+        elif token.type not in (tokenize.COMMENT, tokenize.ENDMARKER) and (token.start not in notes or token.type != tokenize.STRING):
+            last = text.rpartition("\n")[2]
+            if begins and len(last) + len(token.line.strip()) + 4 * depth > WIDTH and last:
+                text += "\n"
+            elif before is not None and _apart(before, token):
+                text += " "
+            text += token.string
+            begins, before = False, token
+    return "\n".join(_on_one_line(lines))
+
+
+def _apart(before: tokenize.TokenInfo, token: tokenize.TokenInfo) -> bool:
+    """Whether a space stands between two tokens: where one has to, after commas and where the source has one between words."""
+    words = (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
+    if before.type in words and token.type in words:
+        return True
+    if before.end[0] != token.start[0]:
+        return before.string == ","
+    return before.end != token.start and (before.string == "," or not (CLOSE.fullmatch(before.string) or CLOSE.fullmatch(token.string)))
+
+
+def _on_one_line(lines: list[tuple[int, str]]) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        depth, text = lines[at]
+        body = [each for each in lines[at + 1 : at + 3] if each[0] > depth]
+        short = len(body) == 1 or (len(body) == 2 and lines[at + 2][0] <= depth)
+        if short and text.endswith(":") and not BLOCK.match(body[0][1]) and len(text) + len(body[0][1]) + 4 * depth < WIDTH:
+            text, at = f"{text} {body[0][1]}", at + 1
+        yield "\t" * depth + text
+        at += 1
 
 
 def _plain(source: str, tree: ast.Module) -> str:

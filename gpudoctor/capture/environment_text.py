@@ -13,10 +13,11 @@ from typing import Any
 
 from gpudoctor.capture.shown_paths import ShownPaths
 from gpudoctor.capture.tables import json_line, json_table, toml
-from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, braces, questions, titles
+from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, questions, titles
 from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW
 from gpudoctor.envtext.layout import END
+from gpudoctor.envtext.questions import braces
 from gpudoctor.system.host import CaptureError
 
 _BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")
@@ -165,7 +166,7 @@ class _Reader:
             found = re.match(r"^(\d{1,4})(?:-(\d{1,4}))?$", word)
             if found:
                 self.unasked |= set(range(int(found[1]), int(found[2] or found[1]) + 1))
-            else:
+            elif word.count("{") < 2:  # as the text is written; more groups would be ever more words
                 self.untold += braces(word)
 
     def _framework(self, name: str, text: str) -> None:
@@ -182,10 +183,10 @@ class _Reader:
             if place["items"] is not None or not body:
                 self.folders.setdefault(path, []).extend((place["items"] or "").split())
                 return
-        if place["items"] is None:
+        if place["items"] is None and not place["like"]:
             self.files[path] = "\n".join(body) + "\n"
             return
-        items = list(_ITEM.finditer(place["items"]))
+        items = list(_ITEM.finditer(place["items"] or ""))
         parent, _, name = path.rpartition("/")
         if place["like"]:
             own = {item["name"] for item in items}

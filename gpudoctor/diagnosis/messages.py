@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gpudoctor.facts.text.line_heads import other_program
 from gpudoctor.facts.text.polarity import TROUBLE, polarity, sentences_of
+from gpudoctor.facts.text.topics import OTHER_ACCELERATORS
 from gpudoctor.facts.text.topics import VENDORS as VENDOR_WORDS
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.facts import Facts
@@ -20,6 +21,11 @@ from gpudoctor.rules.literals import occurs
 from gpudoctor.rules.signatures import SearchedText, letters
 from gpudoctor.rules.synonyms import spelled
 
+_DML = ("directml*", "*_directml", "dml", "tfdml*")
+_PLUG_INS: Mapping[str, tuple[str, ...]] = {
+    "torch-directml": _DML, "pytorch-directml": _DML, "tensorflow-directml": _DML, "torch-opencl": ("pytorch_ocl", "ocl:*", "dlprim*"),
+}  # fmt: skip
+"""Stacks of every vendor that are one plug-in, and the words that name it. Its messages are those of all plug-ins of torch."""
 A_SENTENCE = 32
 """The number of letters from which a message is unlikely to come from another program."""
 _IDENTIFIER = lazy(r"_|::|[a-z]\d|\d[a-z]|\.(?:so|dll|py|cpp|dylib)\b|/")
@@ -57,6 +63,11 @@ class _Shown:
         if self._vendors:
             return bool(self._vendors & self._vendors_of(named))
         return not self._stacks or bool(self._stacks & named) or not named <= set(self._words)
+
+    def has_gpu_of(self, check: Check) -> bool:
+        """Whether the text shows a GPU, or names a stack of one vendor, that the check is about."""
+        named = {stack for stack in check.stacks if self._served.get(stack)}
+        return bool(self._stacks & named or self._vendors & (self._vendors_of(named) or self._vendors))
 
     def stack_of(self, check: Check) -> bool:
         """Whether the text contains words of a stack or vendor of the check."""
@@ -117,10 +128,13 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
     a tool on a known machine needs none."""
     shown = None if facts is None else _Shown(stacks, facts)
     signatures = [signature for check in checks for signature in check.signatures]
+    text.look_for((*OTHER_ACCELERATORS, *(word for words in _PLUG_INS.values() for word in words)) if shown else ())
     text.look_for(literal for each in signatures for choice in (*each.text, *each.context) for literal in choice)
     speakers = _Speakers(text, shown)
     found: dict[str, list[Hit]] = {}
     for check in checks:
+        if shown is not None and _of_another_accelerator(check, text, shown):
+            continue
         for signature in check.signatures:
             meant = (hit for hit in hits_of(signature, text) if speakers.may_mean(hit, check, signature))
             hits = list(islice(meant, MOST_HITS))
@@ -128,6 +142,22 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
                 distinct = shown is None or has_own_words(signature) or shown.stack_of(check)
                 found.setdefault(check.id, []).extend(hit if distinct else replace(hit, distinct=False) for hit in hits)
     return {name: strongest_first(hits)[:MOST_HITS] for name, hits in found.items()}
+
+
+def _of_another_accelerator(check: Check, text: SearchedText, shown: _Shown) -> bool:
+    """Whether the text names an accelerator or a plug-in that the check does not concern, and nothing that it concerns."""
+    other = text.holds_any(OTHER_ACCELERATORS)
+    own = {word for stack in check.stacks for word in _PLUG_INS.get(stack, ())}
+    if own:
+        others = [word for words in _PLUG_INS.values() for word in words if word not in own]
+        return not text.holds_any(own) and (other or text.holds_any(others))
+    return other and not shown.has_gpu_of(check) and not _names_one(check)
+
+
+def _names_one(check: Check) -> bool:
+    """Whether a signature of the check asks for the name of such an accelerator."""
+    asked = {literal.strip("*") for each in check.signatures for choice in (*each.text, *each.context) for literal in choice}
+    return any(word.strip("*") in literal for word in OTHER_ACCELERATORS for literal in asked)
 
 
 def hits_of(signature: Signature, text: SearchedText) -> Iterator[Hit]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.kept import kept, kept_name, packages_in
-from gpudoctor.envtext.questions import COMFY_AT_HOME, COMFY_FOLDERS, LIBRARY_FOLDERS, QUESTIONS
+from gpudoctor.envtext.questions import COMFY, QUESTIONS, braces
 
 SYSTEMS = ("windows", "macos", "wsl")
 """Groups of questions that only one operating system is asked."""
@@ -22,6 +22,8 @@ MOST = 64
 """Names that one `*` stands for."""
 LIBRARY_IN_ICD = re.compile(r"/[^\s\"']{1,200}\.so[\w.]*")
 TOTAL = 20.0
+SECONDS = 5.0
+"""For one command."""
 _PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _PLAIN = re.compile(r"[^\s\"\\]+")
 
@@ -30,23 +32,25 @@ class Question:
     """One line of the table."""
 
     def __init__(self, group: str, line: str, number: int) -> None:
-        said, _, self.keep = line.strip().partition(" :: ")
-        self.group, self.number, self.otherwise = group, number, said.startswith("else ")
-        self.verb, _, self.where = said[5 if self.otherwise else 0 :].strip().partition(" ")
-        self.seconds: Any = 3.0
-        self.commands: Any = []
-        if self.verb == "run":
-            seconds, _, self.where = self.where.partition(" ")
-            self.seconds = float(seconds)
-            self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
+        what, _, self.keep = line.partition(" :: ")
+        self.group, self.number, self.otherwise = group, number, what.startswith("else ")
+        self.verb, _, self.where = what.replace("else ", "").partition(" ")
+        commands = self.where.split(" || ") if self.verb == "run" else ()
+        self.commands: Any = [COMMANDS.get(command) or tuple(shlex.split(command)) for command in commands]
 
 
 def questions() -> Any:
     """The table in its order."""
     found: Any = []
+    names: Any = {}
     group = ""
     for line in QUESTIONS.strip().splitlines():
-        if line.startswith("["):
+        for name, meaning in names.items():
+            line = line.replace(name, meaning)
+        if line[0] == "<":
+            name, _, meaning = line.partition(" = ")
+            names[name] = meaning
+        elif line[0] == "[":
             group = line[1 : line.index("]")]
         else:
             found.append(Question(group, line, len(found) + 1))
@@ -89,7 +93,7 @@ class Found:
 
     def __init__(self) -> None:
         self.entries: Any = []
-        self.told: Any = []
+        self.shown: Any = []
         self.missing: Any = []
         self.unasked: Any = []
 
@@ -105,7 +109,7 @@ class Asker:
         self.door, self.clock, self.clean = door, clock, clean
         self.found = Found()
         self.troubles: Any = []
-        self._sets: Any = {}
+        self._places: Any = {}
 
     def ask(self) -> Asker:
         """Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
@@ -113,18 +117,16 @@ class Asker:
         for question in questions():
             if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
                 continue
-            limit = min(question.seconds * max(1, len(question.commands)) + 1.5, self.clock.left())
-            found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
-            if found is None:
-                self.found.unasked.append(question.number)
-                self.troubles += (
-                    []
-                    if why == "out of time"
-                    else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
-                )
-            else:
+            limit = min(SECONDS * max(1, len(question.commands)) + 1.5, self.clock.left())
+            found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "")
+            if found:
                 answered = bool(found.entries) or (answered and question.otherwise)
                 self.found.add(found)
+                continue
+            self.found.unasked.append(question.number)
+            if why:
+                where = self.clean.line(question.where[:60])
+                self.troubles.append(f"unknown: question {question.number} ({where}): {self.clean.line(why)}")
         if self.clock.left() <= 0.2:
             self.troubles.append("unknown: the rest, since the time was over")
         return self
@@ -143,9 +145,9 @@ class Asker:
         paths, unknown = self.paths(question.where)
         for path in paths:
             entries = getattr(self, f"_{question.verb}")(path, question, found)
-            (unknown if entries is None else found.told).append(path)
+            (unknown if entries is None else found.shown).append(path)
             found.entries += [(question.group, *entry) for entry in entries or ()]
-        found.unasked += unknown if found.told else [question.number] if unknown else []
+        found.unasked += unknown if found.shown else [question.number] if unknown else []
         return found
 
     # what the table's places stand for
@@ -175,73 +177,68 @@ class Asker:
         return bool(self.door.exists(path) or self.door.knows(path))
 
     def _filled(self, where: str) -> str:
-        for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
-            if name not in self._sets:
-                self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
-            where = where.replace("{" + name + "}", "{" + ",".join(self._sets[name]) + "}")
+        for name in re.findall(r"\{(gpu|home|site|path|named|release|comfy)\}", where):
+            where = where.replace("{" + name + "}", "{" + ",".join(self.places(name) or ["\0"]) + "}")
         return where
 
-    def _set_gpu(self) -> Any:
-        found: Any = []
+    def places(self, name: str) -> Any:
+        """What `{name}` of the table is on this machine."""
+        if name not in self._places:
+            self._places[name] = [each for each in dict.fromkeys(self._named(name)) if not set("{},") & set(each)][:MOST]
+        return self._places[name]
+
+    def _named(self, name: str) -> Any:
+        door, home = self.door, home_of(self.door)
+        if name == "gpu":
+            return self._gpus()
+        if name == "home":
+            return [home] if home else []
+        if name == "site":
+            return sites_of(door)
+        if name == "release":
+            return door.read("/proc/sys/kernel/osrelease").text.split()[:1]
+        if name == "comfy":
+            folders = braces(self._filled(COMFY))
+            return [place for place in folders if door.exists(f"{place}/custom_nodes") or door.exists(f"{place}/main.py")][:2]
+        folders = plain(door.env("PATH" if name == "path" else "LD_LIBRARY_PATH")).split(";" if door.platform == "windows" else ":")
+        return [folder.rstrip("/") for folder in folders if "/" in folder and folder[1:]][:24]
+
+    def _gpus(self) -> Any:
         for address in self.door.listdir(DEVICES):
             kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
             if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
                 bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
-                found += [address, *bridges[-2:]]
-        return list(dict.fromkeys(found))[:MOST]
-
-    def _set_home(self) -> Any:
-        home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
-        return [home] if home else []
-
-    def _set_site(self) -> Any:
-        prefix, version = (str(self.door.python.get(name) or "").replace("\\", "/") for name in ("prefix", "version"))
-        short = ".".join(version.split(".")[:2])
-        return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
-
-    def _set_path(self) -> Any:
-        folders = (self.door.env("PATH") or "").replace("\\", "/").split(";" if self.door.platform == "windows" else ":")
-        return list(dict.fromkeys(folder.rstrip("/") for folder in folders if "/" in folder))[:24]
-
-    def _set_lib(self) -> Any:
-        named = (self.door.env("LD_LIBRARY_PATH") or "").split(":")
-        return list(dict.fromkeys((*LIBRARY_FOLDERS, *(folder.rstrip("/") for folder in named if folder[1:]))))[:40]
-
-    def _set_release(self) -> Any:
-        return self.door.read("/proc/sys/kernel/osrelease").text.split()[:1]
-
-    def _set_comfy(self) -> Any:
-        places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
-        return [place for place in places if any(self.door.exists(f"{place}/{name}") for name in ("custom_nodes", "main.py"))][:2]
+                yield from (address, *bridges[-2:])
 
     # the verbs: None where the door cannot tell
 
     def _read(self, path: str, question: Question, found: Found) -> Any:
-        said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
-        if said.problem:
-            return {"not-recorded": None, "missing": []}.get(said.problem, [("item", path, f"!{said.problem}")])
-        if question.keep in ("dpkg", "apk"):
-            return self._packages(question.keep, said.text)
-        text = kept(question.keep, said.text.replace("\0", "").rstrip("\n"))
-        entries = [("text", path, text if path == "/etc/os-release" else self.clean.lines(text))]
-        for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+        manager = question.keep if question.keep in ("dpkg", "apk") else ""
+        result = self.door.read(path, limit=40_000_000 if manager else 1_000_000)
+        if result.problem:
+            return {"not-recorded": None, "missing": []}.get(result.problem, [("item", path, f"!{result.problem}")])
+        if manager:
+            return self._packages(manager, result.text)
+        lines = kept(question.keep, result.text.replace("\0", "").rstrip("\n"))
+        entries = [("text", path, lines if path == "/etc/os-release" else self.clean.lines(lines))]
+        for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else ():
             entries += self._there(library, question, found) or ()
         return entries
 
     def _packages(self, manager: str, text: str) -> Any:
         by_version: Any = {}
-        release: Any = (self._set_release() or ["?"])[0]
+        release: Any = (self.places("release") or ["?"])[0]
         for name, version in sorted(packages_in(manager, text).items()):
             if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
                 by_version.setdefault(self.clean.version(version), []).append(name)
-        said = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
-        return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {said}", "")] if text.strip() else []
+        listed = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
+        return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {listed}", "")] if text.strip() else []
 
     def _list(self, path: str, question: Question, found: Found) -> Any:
         names = self.door.listdir(path)
         if not names and not self.door.exists(path):
             return [] if self.door.knows(path) else None
-        keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
+        keep = "|".join(map(re.escape, self.places("gpu"))) or "$^" if question.keep == "{gpu}" else question.keep
         return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
 
     def _link(self, path: str, question: Question, found: Found) -> Any:
@@ -255,11 +252,11 @@ class Asker:
         if not self.door.exists(path):
             return [] if self.door.knows(path) else None
         mode, opens = self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
-        told = "? ?:? ?:?"
+        shown = "? ?:? ?:?"
         if mode is not None:
-            owners = ":".join(self.clean.line(name) or "?" for name in (mode.owner, mode.group))
-            told = f"{mode.mode} {owners} {':'.join('?' if each is None else str(each) for each in (mode.uid, mode.gid))}"
-        return [("item", path, f"[{told} {opens}]")]
+            owner, group = (self.clean.line(name) or "?" for name in (mode.owner, mode.group))
+            shown = f"{mode.mode} {owner}:{group} {mode.uid}:{mode.gid}".replace("None", "?")
+        return [("item", path, f"[{shown} {opens}]")]
 
     def _run(self, question: Question, found: Found) -> None:
         unknown = False
@@ -268,25 +265,29 @@ class Asker:
                 argv = (*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
             if argv == ("ldd",) or ("ollama" in question.where and argv[0] != "ollama" and not self._has("ollama")):
                 continue
-            said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
-            if said.missing or said.not_recorded:
-                found.missing += [argv[0]] if said.missing else []
-                unknown = unknown or not said.missing
+            result = self.door.run(argv, timeout=min(SECONDS, max(0.2, self.clock.left())))
+            if result.missing or result.not_recorded:
+                found.missing += [argv[0]] if result.missing else []
+                unknown = unknown or not result.missing
             elif argv[0] in ("dpkg-query", "rpm", "pacman"):
-                if said.rc == 0 and said.stdout.strip():
-                    found.entries += [(question.group, *entry) for entry in self._packages(argv[0], said.stdout)]
+                if result.rc == 0 and result.stdout.strip():
+                    found.entries += [(question.group, *entry) for entry in self._packages(argv[0], result.stdout)]
                     return
             else:
-                ended = "no end" if said.timed_out else f"signal {said.signal}" if said.signal is not None else f"exit {said.rc}"
-                name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), "")
-                name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
-                lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
-                lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
-                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc != 0 else ""), lines))
-                if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
+                found.entries.append((question.group, "command", *self._output(question, argv, result)))
+                if result.timed_out or (result.rc == 0 and (result.stdout.strip() or len(question.commands) == 1)):
                     return
         if unknown and not found.entries:
             found.unasked.append(question.number)
+
+    def _output(self, question: Question, argv: Any, result: Any) -> Any:
+        """A command as the text shows it, and its lines."""
+        ended = "no end" if result.timed_out else f"signal {result.signal}" if result.signal is not None else f"exit {result.rc}"
+        name = next((name for name, words in COMMANDS.items() if words == argv), "")
+        name = name or " ".join(map(shlex.quote, argv if argv[0] != "ldd" else map(self.clean.line, argv)))
+        lines = self.clean.lines(kept(question.keep, result.stdout)).splitlines()
+        lines += [f"! {self.clean.line(line)}" for line in result.stderr[:600].splitlines() if line.strip()]
+        return f"$ {name}" + (f" ({ended})" if result.rc != 0 else ""), lines
 
     def _has(self, program: str) -> bool:
         return any(form == "item" and place.endswith(f"/{program}") for _, form, place, _ in self.found.entries)
@@ -297,12 +298,19 @@ def _plain_path(path: str) -> str:
     return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
 
 
-def braces(text: str) -> Any:
-    """`a{b,c}` is ab and ac."""
-    found = re.search(r"\{([^{}]*)\}", text)
-    if found is None:
-        return [] if "\0" in text else [text]
-    return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
+def plain(path: Any) -> str:
+    """A path or a list of paths with `/` alone."""
+    return str(path or "").replace("\\", "/").rstrip("/")
+
+
+def home_of(door: Any) -> str:
+    return plain(door.env("HOME") or door.env("USERPROFILE"))
+
+
+def sites_of(door: Any) -> list[str]:
+    """Where the packages of the Python environment may lie."""
+    prefix, version = plain(door.python.get("prefix")), str(door.python.get("version")).split(".")
+    return [f"{prefix}/lib/python{'.'.join(version[:2])}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
 
 
 def content(text: str) -> str:

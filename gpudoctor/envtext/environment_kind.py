@@ -13,25 +13,21 @@ from gpudoctor.envtext.derived import DISTRIBUTIONS
 def environment() -> Any:
     """In the form of a capture's python.json."""
     prefix = sys.prefix.replace("\\", "/")
-    installed, several, others = {}, {}, 0  # type: dict[str, str], dict[str, list[str]], int
+    installed: dict[str, Any] = {}
+    others = 0
     for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
         here: Any = {}
         for name in _names(folder):
-            found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(
-                r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name
-            )
+            found = re.match(r"^(.+?)-([^-]+)\.dist-info$|^([^-]+)-([^-]+?)(-py\d[\d.]*)?(-[\w.]+)?\.egg(-info)?$", name)
             if found:
-                here.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), []).append(found[2])
+                here.setdefault(re.sub(r"[-_.]+", "-", found[1] or found[3]).lower(), set()).add(found[2] or found[4])
         for name, versions in here.items():
-            if not DISTRIBUTIONS.match(name):
-                others += 1
-            elif name not in installed:
-                installed[name] = versions[0]
-                if len(set(versions)) > 1:
-                    several[name] = sorted(set(versions))
+            others += not DISTRIBUTIONS.match(name)
+            if DISTRIBUTIONS.match(name) and name not in installed:
+                installed[name] = sorted(versions) if len(versions) > 1 else min(versions)
     return {
         "executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
-        "kind": _kind(prefix), "distributions": {**installed, **several}, "others": others,
+        "kind": _kind(prefix), "distributions": installed, "others": others,
     }  # fmt: skip
 
 

@@ -7,11 +7,11 @@ import re
 import sys
 from typing import Any
 
+from gpudoctor.envtext.asking import DEVICES, questions
 from gpudoctor.envtext.derived import DISTRIBUTIONS
 
 NONE = "Could not collect"
 PACKAGES_FOLLOW = "Versions of relevant libraries:"
-_QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
 
 
 def heading(asker: Any) -> Any:
@@ -46,11 +46,10 @@ def _torch(door: Any) -> Any:
     yield f"PyTorch version: {version or 'N/A'}"
     for label, key, none in (
         ("Is debug build", "debug", NONE),
-        ("CUDA used to build PyTorch", "cuda", "None"),
+        ("CUDA used to build PyTorch", "cuda", None),
         ("ROCM used to build PyTorch", "hip", "N/A"),
     ):
-        value = config.get(key)
-        yield f"{label}: {(none if value is None else value) if version else 'N/A'}"
+        yield f"{label}: {(none if config.get(key) is None else config[key]) if version else 'N/A'}"
 
 
 def _system(asker: Any) -> Any:
@@ -58,12 +57,8 @@ def _system(asker: Any) -> Any:
     name = _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
     yield ""
     yield f"OS: {name}" + (f" ({platform.machine()})" if live else "")
-    for label, argv, pattern in (
-        ("GCC", "gcc", r"(gcc .*)"),
-        ("Clang", "clang", r"clang version (.*)"),
-        ("CMake", "cmake", r"cmake version (.*)"),
-    ):
-        yield f"{label} version: {(live and _said(door, (argv, '--version'), pattern)) or NONE}"
+    for label, pattern in ("GCC", "(gcc .*)"), ("Clang", "clang version (.*)"), ("CMake", "cmake version (.*)"):
+        yield f"{label} version: {(live and _said(door, (label.lower(), '--version'), pattern)) or NONE}"
     yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
     yield ""
     yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
@@ -76,12 +71,13 @@ def _devices(asker: Any) -> Any:
     ids = [str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
     known = isinstance(torch.get("devices"), list)
     available = {kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
-    rows = [row.split(", ") for row in door.run(_QUERY, timeout=8.0).stdout.splitlines() if row.count(", ") > 5]
+    query = next(question.commands[0] for question in questions() if "--query-gpu" in question.where)
+    rows = [row.split(", ") for row in door.run(query, timeout=8.0).stdout.splitlines() if row.count(", ") > 5]
     names = [f"GPU {row[0]}: {row[1]}" for row in rows]
-    for path in () if names else [f"/sys/bus/pci/devices/{address}" for address in asker.paths("{gpu}")[0]]:
-        ids = [_said(door, f"/sys/bus/pci/devices{path}/{name}")[2:] for name in ("vendor", "device")]
+    for path in () if names else [f"{DEVICES}/{address}" for address in asker.places("gpu")]:
+        kind, vendor, device = (_said(door, f"{path}/{name}")[2:] for name in ("class", "vendor", "device"))
         driver = (door.readlink(f"{path}/driver") or "none").rpartition("/")[2]
-        names += [f"PCI {ids[0]}:{ids[1]}, driver {driver}"] if ids[0] else []
+        names += [f"PCI {vendor}:{device}, driver {driver}"] if vendor and kind[:2] != "06" else []
     cudnn = next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
     yield f"Is CUDA available: {available['cuda']}"
     yield f"CUDA runtime version: {_said(door, ('nvcc', '--version'), r'release ([0-9.]+)') or NONE}"

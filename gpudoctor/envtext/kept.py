@@ -7,7 +7,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES
+from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES, OLLAMA_LOG
 
 LOG_LINES = 40
 _TROUBLE = re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
@@ -37,7 +37,7 @@ _LINES = {
     r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
     "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
     "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
-    "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
+    "ollama": OLLAMA_LOG, "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
     "modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
     "mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
     "mounts": r"^\S+ (/|/dev/shm) |^\S+ \S+ (nfs4?|cifs|smb3|fuse.sshfs|ceph|glusterfs|drvfs|9p|virtiofs|lustre|beegfs) ",
@@ -64,7 +64,7 @@ def kept(keep: str, text: str) -> str:
     lines = [line.rstrip() for line in text.splitlines() if not keep or re.search(_LINES.get(keep, keep), line)]
     if keep in ("cpuinfo", "modules", "clinfo"):
         lines = list(dict.fromkeys(_words(line) if keep != "modules" else line.split()[0] for line in lines))
-    return "\n".join(lines)[:12_000]
+    return "\n".join(lines if keep != "ollama" else lines[-24:])[:12_000]
 
 
 def kept_name(keep: str, name: str) -> bool:

@@ -14,46 +14,51 @@ import json
 import re
 from typing import Any
 
-from gpudoctor.envtext.asking import Asker, Clock, content, guarded, titles
+from gpudoctor.envtext.asking import Asker, Clock, content, guarded, home_of, plain, sites_of, titles
 from gpudoctor.envtext.cleaning import Cleaner
 from gpudoctor.envtext.derived import VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW, heading
-from gpudoctor.envtext.questions import REVISION
+from gpudoctor.envtext.questions import REVISION, spelled_out
 
 LIMIT = 8192
 BEGIN = f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
 END = "end of gpudoctor-env"
 CUTS = ("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
-"""What is left out, in this order, where the text would be longer than its limit."""
+"""What is left out, in this order, where the text would be longer than its limit; the last of them that has room then comes back."""
 PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
 
 
 def asker_of(door: Any, clock: Clock) -> Asker:
     """Knows what is private on this machine: its user, its names, its folders."""
-    home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
-    prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
+    home, prefix = home_of(door), plain(door.python.get("prefix"))
     user = door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
     hosts = [door.read(path).text.strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
-    places = [(home, "~")] if home else []
-    if prefix not in ("", "/usr", "/usr/local"):
-        short = ".".join(str(door.python.get("version") or "").split(".")[:2])
-        places += [(f"{prefix}/lib/python{short}/site-packages", "{site}"), (f"{prefix}/Lib/site-packages", "{site}"), (prefix, "{prefix}")]
     hosts += [door.env(name) or "" for name in ("HOSTNAME", "COMPUTERNAME")]
+    places = [(home, "~")]
+    if prefix not in ("", "/usr", "/usr/local"):
+        places += [*((folder, "{site}") for folder in sites_of(door)), (prefix, "{prefix}")]
     return Asker(door, clock, Cleaner(user, hosts, places))
 
 
 def text(asker: Asker, limit: int = LIMIT) -> str:
     """The whole text, at most `limit` bytes long."""
-    left_out: Any = []
     first, why = guarded(4.0, lambda: list(heading(asker)))
     first = first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
-    for cut in ("", *CUTS):
-        left_out += [cut] if cut else []
-        whole = _whole(asker, first, left_out)
-        if len(whole.encode("utf-8", "replace")) <= limit:
-            return whole
-    return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
+    left_out: Any = []
+    for cut in CUTS:
+        if _fits(asker, first, left_out, limit):
+            break
+        left_out.append(cut)
+    for cut in left_out[-2::-1]:
+        fewer = [each for each in left_out if each != cut]
+        left_out = fewer if _fits(asker, first, fewer, limit) else left_out
+    whole = _whole(asker, first, left_out).encode("utf-8", "replace")
+    return (whole if len(whole) <= limit else whole[: limit - len(END) - 2] + f"\n{END}\n".encode()).decode("utf-8", "ignore")
+
+
+def _fits(asker: Asker, first: Any, left_out: Any, limit: int) -> bool:
+    return len(_whole(asker, first, left_out).encode("utf-8", "replace")) <= limit
 
 
 def _whole(asker: Asker, first: Any, left_out: Any) -> str:
@@ -78,25 +83,27 @@ def _python(asker: Asker, libraries: bool) -> Any:
         return
     prefix = clean.line(str(python.get("prefix") or "?"), "~")
     yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix}"
-    for name, told in (python.get("frameworks") or {}).items():
-        if isinstance(told, dict):
-            keys = [key for key in told if key not in ("libraries", "file") and (told[key] or key in ("imported", "error", "devices"))]
-            yield f"Import {name}: {json.dumps(clean.value({key: _short(told[key]) for key in keys}), ensure_ascii=False)}"
-            folders: Any = {}
-            for each in told.get("libraries") or () if libraries else ():
-                folder = clean.line(str(each.get("path") or "").rpartition("/")[0])
-                folders.setdefault(f"{each.get('origin')} {folder}", []).append(clean.line(str(each.get("soname"))))
-            if folders:
-                yield f"Loaded by {name}: " + "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
+    for name, framework in (python.get("frameworks") or {}).items():
+        if not isinstance(framework, dict):
+            continue
+        shown = {key: value for key, value in framework.items() if key not in ("libraries", "file")}
+        shown = {key: _short(value) for key, value in shown.items() if value or key in ("imported", "error", "devices")}
+        yield f"Import {name}: {json.dumps(clean.value(shown), ensure_ascii=False)}"
+        folders: Any = {}
+        for each in framework.get("libraries") or () if libraries else ():
+            folder = clean.line(str(each.get("path")).rpartition("/")[0])
+            folders.setdefault(f"{each.get('origin')} {folder}", []).append(clean.line(str(each.get("soname"))))
+        if folders:
+            yield f"Loaded by {name}: " + "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
 
 
-def _short(told: Any) -> Any:
+def _short(value: Any) -> Any:
     """Messages without their middle, lists without their end."""
-    if isinstance(told, str):
-        return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
-    if isinstance(told, list):
-        return [_short(each) for each in told[:16]]
-    return {key: _short(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
+    if isinstance(value, str) and len(value) > 1200:
+        return value[:700] + " … " + value[-450:]
+    if isinstance(value, list):
+        return [_short(each) for each in value[:16]]
+    return {key: _short(each) for key, each in value.items() if key != "git_version"} if isinstance(value, dict) else value
 
 
 def _entries(entries: Any, clean: Cleaner, most: int) -> Any:
@@ -106,20 +113,20 @@ def _entries(entries: Any, clean: Cleaner, most: int) -> Any:
     first: Any = {}
     shown: Any = set()
     empty: Any = []
-    for form, place, said in entries:
-        inline = form == "item" or (form == "text" and ("\n" not in said or place[:5] == "/sys/") and len(said) < 200)
+    for form, place, answer in entries:
         path = clean.line(place) if form in ("item", "text", "list") else place
         folder, _, name = path.rpartition("/")
-        shown |= {path} if form != "list" else set()
-        if inline:
-            folders.setdefault(folder or "/", []).append(name + (said if form == "item" else f"={content(said)}"))
-        elif form == "list":
-            blocks.append((path, said))
-        else:
-            blocks.append((f"{path}:" if form == "text" else place, (said.split("\n") if form == "text" else said or [])[-most:]))
-            shown |= {
-                f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()
-            }
+        if form == "list":
+            blocks.append((path, answer))
+            continue
+        shown.add(path)
+        if form == "item" or (form == "text" and ("\n" not in answer or place[:5] == "/sys/") and len(answer) < 200):
+            folders.setdefault(folder or "/", []).append(name + (answer if form == "item" else f"={content(answer)}"))
+            continue
+        blocks.append((f"{path}:" if form == "text" else place, (answer.split("\n") if form == "text" else answer or [])[-most:]))
+        for line in answer if "ldconfig" in place else ():
+            folder, _, names = line.partition(": ")
+            shown |= {f"{folder}/{name}" for name in names.split()}
     for folder, row in folders.items():
         shape = (folder.rpartition("/")[0], *(re.split(r"=|->|!|\[", item)[0] for item in row))
         name, before = first.setdefault(shape, (folder.rpartition("/")[2], row))
@@ -128,18 +135,18 @@ def _entries(entries: Any, clean: Cleaner, most: int) -> Any:
     for place, lines in blocks:
         if place[-1:] == ":" or place[:1] == "$" or place[:3] == "By ":
             yield from (place, *(f"  {line}" for line in lines))
+            continue
+        names = [name for name in lines if f"{place}/{name}" not in shown]
+        if names:
+            yield f"{place}/: {' '.join(names)}"
         else:
-            names = [name for name in lines if f"{place}/{name}" not in shown]
-            if names:
-                yield f"{place}/: {' '.join(names)}"
-            else:
-                empty.append(place)
+            empty.append(place)
     if empty:
         yield f"Nothing {'further ' if shown else ''}in: {' '.join(empty)}"
 
 
 def _variables(asker: Asker) -> Any:
-    names = {name for prefix in VARIABLE_PREFIXES for name in asker.door.env_names(prefix)} | set(VARIABLES)
+    names = {name for prefix in spelled_out(VARIABLE_PREFIXES) for name in asker.door.env_names(prefix)} | spelled_out(VARIABLES)
     for name in sorted(names):
         value = asker.door.env(name)
         if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name) == name:
@@ -151,10 +158,10 @@ def _unasked(found: Any, clean: Cleaner) -> str:
     numbers = {each for each in found.unasked if isinstance(each, int)}
     starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
     words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
-    told = {folder for path in found.told for folder in _above(path)}
+    known = {folder for path in found.shown for folder in _above(path)}
     places: Any = {}
     for path in (each for each in found.unasked if isinstance(each, str)):
-        folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in told), path).rpartition("/")
+        folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in known), path).rpartition("/")
         places.setdefault(folder, {})[name] = None
     return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
 

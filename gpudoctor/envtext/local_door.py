@@ -20,36 +20,19 @@ from gpudoctor.envtext.inspecting import INSPECT
 MARK = "@gpudoctor "
 FRAMEWORK_SECONDS = 14.0
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
-QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-         "PYTHONDONTWRITEBYTECODE": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CI": "true", "KERAS_HOME": "/dev/null/none"}  # fmt: skip
+QUIET = """TF_CPP_MIN_LOG_LEVEL=1 TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1
+PYTORCH_NVML_BASED_CUDA_CHECK=1 CI=true KERAS_HOME=/dev/null/none"""
 _CHILD = "import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
 
 
 class Said:
-    """What a command or a file answered."""
+    """What a command, a file or a path answered."""
 
     def __init__(self, **said: object) -> None:
-        self.text, self.problem = "", ""
-        self.rc, self.signal, self.stdout, self.stderr = None, None, "", ""
+        self.text = self.problem = self.stdout = self.stderr = ""
+        self.rc = self.signal = None
         self.missing = self.timed_out = self.not_recorded = False
         vars(self).update(said)
-
-
-class NodeMode:
-    """Permissions of a path, as `ls` shows them."""
-
-    def __init__(self, found: os.stat_result) -> None:
-        self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
-        self.owner, self.group = str(self.uid), str(self.gid)
-        if sys.platform == "win32":
-            return
-        try:
-            import grp
-            import pwd
-
-            self.owner, self.group = pwd.getpwuid(self.uid).pw_name, grp.getgrgid(self.gid).gr_name
-        except (ImportError, KeyError):
-            pass
 
 
 class LocalDoor:
@@ -64,16 +47,16 @@ class LocalDoor:
 
     def read(self, path: str, limit: int = 1_000_000) -> Said:
         try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                return Said(problem="io-error")
-            with open(path, "rb") as file:
-                return Said(text=file.read(limit).decode("utf-8", "replace"))
+            if stat.S_ISREG(os.stat(path).st_mode):
+                with open(path, "rb") as file:
+                    return Said(text=file.read(limit).decode("utf-8", "replace"))
         except (FileNotFoundError, NotADirectoryError):
             return Said(problem="missing")
         except PermissionError:
             return Said(problem="denied")
         except OSError:
-            return Said(problem="io-error")
+            pass
+        return Said(problem="io-error")
 
     def listdir(self, path: str) -> Any:
         try:
@@ -94,10 +77,22 @@ class LocalDoor:
             return None
 
     def mode(self, path: str) -> Any:
+        """Permissions of a path, as `ls` shows them."""
         try:
-            return NodeMode(os.stat(path))
+            found = os.stat(path)
         except OSError:
             return None
+        uid, gid = found.st_uid, found.st_gid
+        owner, group = str(uid), str(gid)
+        if sys.platform != "win32":
+            try:
+                import grp
+                import pwd
+
+                owner, group = pwd.getpwuid(uid).pw_name, grp.getgrgid(gid).gr_name
+            except (ImportError, KeyError):
+                pass
+        return Said(mode=stat.filemode(found.st_mode), uid=uid, gid=gid, owner=owner, group=group)
 
     def may_open(self, path: str) -> bool:
         return os.access(path, os.R_OK | os.W_OK)
@@ -123,28 +118,29 @@ class LocalDoor:
         program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
         if program is None or not os.path.exists(program):
             return Said(missing=True)
-        began = time.monotonic()
         try:
             child = subprocess.Popen(
                 [program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                 env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep),
             )  # fmt: skip
         except OSError as error:
-            return Said(missing=isinstance(error, FileNotFoundError), not_recorded=not isinstance(error, FileNotFoundError))
+            missing = isinstance(error, FileNotFoundError)
+            return Said(missing=missing, not_recorded=not missing)
+        out = err = b""
+        timed_out = False
         try:
             out, err = child.communicate(stdin_text.encode(), timeout=timeout)
-            timed_out = False
         except subprocess.TimeoutExpired:
             _end(child)
             timed_out = True
             try:
                 out, err = child.communicate(timeout=0.5)
             except (subprocess.TimeoutExpired, ValueError):
-                out = err = b""
-        code = child.returncode
-        died = -code if code is not None and code < 0 and not timed_out else None
+                pass
+        rc = None if timed_out else child.returncode
+        died = -rc if rc is not None and rc < 0 else None
         return Said(
-            rc=None if timed_out or died is not None else code, signal=died, timed_out=timed_out, seconds=time.monotonic() - began,
+            rc=None if died else rc, signal=died, timed_out=timed_out,
             stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"),
         )  # fmt: skip
 
@@ -154,13 +150,11 @@ class LocalDoor:
 
         self.python = environment()
         names = self.python["distributions"]
-        assert isinstance(names, dict)
         wanted = [module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
         self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
-        workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
-        for worker in workers:
+        self._workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
+        for worker in self._workers:
             worker.start()
-        self._workers = workers
 
     def wait(self, seconds: float) -> None:
         """Until the frameworks are done, or the time is over."""
@@ -169,35 +163,34 @@ class LocalDoor:
             worker.join(max(0.0, end - time.monotonic()))
 
     def _framework(self, name: str, seconds: float, into: Any) -> None:
-        environment = {key: value for key, value in QUIET.items() if key not in os.environ or key in ("CI", "KERAS_HOME")}
+        environment = {
+            key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")
+        }
         said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
-        told, stage = {}, ""  # type: dict[str, object], str
+        found: Any = {}
+        stage = ""
         for line in said.stdout.splitlines():
             if line.startswith(MARK):
-                part = json.loads(line[len(MARK) :])
-                stage = str(part.pop("stage", ""))
-                told.update(part)
-        told["imported"] = bool(told.get("imported"))
+                found.update(json.loads(line[len(MARK) :]))
+                stage = str(found.pop("stage", ""))
+        found["imported"] = bool(found.get("imported"))
         where = f"import {name}" if stage in ("import", "") else f"{name} after its import"
         tail = "\n".join(line.strip()[:300] for line in said.stderr.splitlines() if line.strip() and "Warning" not in line)[-900:]
+        kind, label, message = "exception", "exit", f" left with status {said.rc}\n{tail}"
         if said.timed_out:
-            told["error"] = {"kind": "timeout", "name": "timeout", "message": f"{where}: no end after {seconds:.0f} s"}
+            kind, label, message = "timeout", "timeout", f": no end after {seconds:.0f} s"
         elif said.signal is not None:
-            label = SIGNALS.get(said.signal, f"signal {said.signal}")
-            told["error"] = {"kind": "signal", "name": label, "message": f"{where} died of {label}\n{tail}"}
-        elif stage not in ("done", "failed"):
-            told["error"] = {"kind": "exception", "name": "exit", "message": f"{where} left with status {said.rc}\n{tail}"}
-        for key in ("machine", "bits", "python", "file"):
-            told.pop(key, None)
-        into[name] = told
+            kind, label = "signal", SIGNALS.get(said.signal, f"signal {said.signal}")
+            message = f" died of {label}\n{tail}"
+        if kind != "exception" or stage not in ("done", "failed"):
+            found["error"] = {"kind": kind, "name": label, "message": f"{where}{message}"}
+        into[name] = {key: value for key, value in found.items() if key not in ("machine", "bits", "python", "file")}
 
 
 def _path_without_here() -> str:
     """PATH without relative folders; for root also without folders that are not root's."""
     folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        folders = [folder for folder in folders if _is_roots(folder)]
-    return os.pathsep.join(folders)
+    return os.pathsep.join(folder for folder in folders if not hasattr(os, "geteuid") or os.geteuid() or _is_roots(folder))
 
 
 def _is_roots(folder: str) -> bool:
@@ -210,10 +203,9 @@ def _is_roots(folder: str) -> bool:
 
 def _end(child: Any) -> None:
     """Ends a child with all that it started; on Windows the child alone."""
-    if sys.platform == "win32":
-        child.kill()
-        return
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except OSError:
-        child.kill()
+    if sys.platform != "win32":
+        try:
+            return os.killpg(child.pid, signal.SIGKILL)
+        except OSError:
+            pass
+    child.kill()

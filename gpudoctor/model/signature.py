@@ -16,6 +16,8 @@ FAILURE, COMPLAINT, LOG, LISTING, CODE, COMMAND, ADVICE, PROSE = ROLES = (
 """The roles of a line: a failure that a program reports (exception, error, warning, kernel error); a person's complaint; a progress or
 information line; a row of a listing; source code or configuration; a typed command; quoted advice; other prose."""
 TROUBLE = (FAILURE, COMPLAINT)
+SETTLED = "settled"
+"""The role of a line about a trouble that is over, or that nobody has. No signature can ask for it."""
 
 
 class Signature(Struct, frozen=True, kw_only=True):

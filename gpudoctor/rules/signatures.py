@@ -14,6 +14,7 @@ from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.signature import FAILURE, Hit, Literals, Numbered, Signature
 from gpudoctor.rules.literal_words import words_in
 from gpudoctor.rules.literals import bare, occurs, places, stands
+from gpudoctor.rules.named_codes import bare_codes, counted, only_named
 from gpudoctor.rules.operators import compiled
 from gpudoctor.rules.synonyms import PREFIX, members, spelled
 
@@ -30,6 +31,19 @@ _DENIES = re.compile(
     rb"\s*(?:n/a|none|no|false|could not collect)\s*$"
 )
 """Lines of environment reports that say that something is absent."""
+_NEAR = 60
+"""The number of bytes beside a mention that can deny it."""
+_NOT_HERE = re.compile(
+    rb"(?:\b(?:have|has|had|got|with|there is|there's|is)|[,;(]|^) ?no(?: (?:an?|any|the|dedicated|discrete|separate|integrated|extra|"
+    rb"such))*\s$|"
+    rb"\b(?:do|does|did)(?: not|n't) (?:use|have|own|run|want)(?: (?:an?|any|the))?\s$|"
+    rb"\b(?:never (?:used|had|owned)|not using|no longer (?:use|have|run)|(?:we|i) (?:left|dropped|abandoned))(?: (?:an?|any|the))?\s$"
+)
+_ENDS = re.compile(
+    rb"[\w-]{1,24}(?: ?(?:card|gpu|graphics|hardware|device|any ?more|here|at all|(?:in|on) (?:this|the|my|that) \w+|involved|"
+    rb"installed|present))*"
+    rb"\s*(?:[.,;:)!]|$)"
+)
 _COLUMNS = re.compile(rb"[ \t]{2,}|\t")
 LONG = 16 << 10
 """The number of bytes from which one pass for all literals is faster than one search for each, building the automaton included."""
@@ -124,8 +138,17 @@ class SearchedText:
                 yield hit
 
     def _speaks_of(self, literal: str) -> bool:
-        """Whether the literal occurs in a line that does not deny it: 'Is XPU available: False' is no evidence of an Intel GPU."""
-        return any(not _DENIES.search(self._line(row)) for row in self._rows_of(literal))
+        """Whether the literal occurs in a line that does not deny it: 'Is XPU available: False' is no evidence of an Intel GPU, and 'I have
+        no iGPU' none of one. What a program says not to find is what the text is about."""
+        return any(not _DENIES.search(self._line(row)) and not self._denies(row, literal) for row in self._rows_of(literal))
+
+    def _denies(self, row: int, literal: str) -> bool:
+        """Whether a person denies each mention of the literal in the line."""
+        line = self._line(row)[:LONGEST_WINDOW]
+        mentions = [at for word in (members(literal) if literal.startswith(PREFIX) else (literal,)) for at in places(line, word)]
+        if not mentions or self._role_of(row) == FAILURE:
+            return False
+        return all(_NOT_HERE.search(line[max(0, at - _NEAR) : at]) and _ENDS.match(line[at : at + _NEAR]) for at in mentions)
 
     def _rows_of(self, literal: str) -> list[int]:
         known = self._rows.get(literal)
@@ -159,7 +182,7 @@ class SearchedText:
         if any(occurs(window, literal) for literal in signature.none_of):
             return None
         role = self._role(signature, row, first, last)
-        if role is None:
+        if role is None or self._names_alone(signature, row):
             return None
         captures: Mapping[str, str] = {}
         if signature.pattern:
@@ -183,6 +206,16 @@ class SearchedText:
                 if near != row and any(occurs(self._line(near), word) for word in words)
             ]  # fmt: skip
         return next((role for role in signature.roles if role in there), None)
+
+    def _names_alone(self, signature: Signature, row: int) -> bool:
+        """Whether the line only names a status code of the signature, which nothing returned."""
+        codes = bare_codes(signature.text)
+        if not codes:
+            return False
+        line, *beside = (self._lines[near].text.lower() for near in (row, row - 1, row + 1) if 0 <= near < len(self._lines))
+        line = line[:LONGEST_WINDOW]
+        there = [code for code in codes if code in line]
+        return any(only_named(line, code) or counted(line, code, [text[:QUOTED] for text in beside]) for code in there)
 
     def _line(self, row: int) -> bytes:
         return self._small[self._starts[row] : self._end_of(row)]

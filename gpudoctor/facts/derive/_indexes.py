@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from gpudoctor.facts.derive._rocm_wheels import index_for
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import dotted
 
+_OF_PYTORCH = lazy(r"cu\d{2,3}|rocm\d\.\d|rocm[45]\.\d\.\d|xpu|cpu")
+"""Local versions that have an index at PyTorch. Later ROCm builds with three numbers (rocm7.2.1, rocm7.10.0a20260416) are AMD's own."""
 ROOT = "https://download.pytorch.org/whl/"
 
 
@@ -18,3 +21,8 @@ def newest(gfx: str | None = None) -> dict[str, str]:
         "index.xpu": f"{ROOT}xpu",
         "index.cpu": f"{ROOT}cpu",
     }
+
+
+def of_local(local: str) -> str | None:
+    """The index that holds the wheels with this local version ('cu126', 'rocm6.4'); None where PyTorch has none."""
+    return f"{ROOT}{local}" if _OF_PYTORCH.fullmatch(local) else None

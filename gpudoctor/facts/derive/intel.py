@@ -76,18 +76,27 @@ def _gpus(facts: Facts) -> list[Mapping[str, Any]] | None:
     return [gpu for gpu in gpus.value if isinstance(gpu, Mapping)]
 
 
+def is_legacy(gpu: Mapping[str, Any]) -> bool | Unknown:
+    """Whether only the legacy packages of the compute runtime serve this GPU since 24.35."""
+    generation = _generation(gpu)
+    return bool(_LEGACY.search(generation)) if generation else Unknown("not recorded")
+
+
+def _generation(gpu: Mapping[str, Any]) -> str:
+    return " ".join(str(gpu[key]) for key in ("generation", "arch") if isinstance(gpu.get(key), str))
+
+
 def describe(gpu: Mapping[str, Any], runtime: Fact) -> dict[str, Any]:
     """The record of the fact intel.gpus for one GPU. `runtime`: the compute runtime in use."""
     device = str(gpu.get("pci_id") or "").partition(":")[2].lower()
-    generation = " ".join(str(gpu[key]) for key in ("generation", "arch") if isinstance(gpu.get(key), str))
+    generation = _generation(gpu)
     first = required_runtime(device) if device else None
     record: dict[str, Any] = {key: gpu[key] for key in _COPIED if key in gpu}
     too_old = older(runtime.value, first) if isinstance(runtime, Known) and first else None
-    legacy = bool(_LEGACY.search(generation)) if generation else Unknown("not recorded")
     record.update(
         min_runtime=first if first else Unknown("newer than this table (2026-11-20)"),
         runtime_too_old=too_old if too_old is not None else Unknown("not recorded"),
-        legacy=legacy,
+        legacy=is_legacy(gpu),
         alchemist=bool(_ALCHEMIST.search(generation)) if generation else Unknown("not recorded"),
         fp64=False if generation and _NO_FP64.search(generation) else Unknown("not recorded"),
         out_of_tree=device in _out_of_tree(),

@@ -222,12 +222,13 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "nvidia.versions_agree", Known(False, "nvidia-smi")
     libcuda = facts.value("nvidia.libcuda")
     yield "nvidia.libcuda_compat", Known(isinstance(libcuda, str) and "compat" in libcuda) if libcuda else Unknown("not recorded")
+    driven = {device.get("address") for device in _records(facts, "nvidia.devices") if device.get("address")}
     for row in rows:
         if branch and "branch_first" in row:
             last = row.get("branch_last")
             row["branch_ok"] = branch >= row["branch_first"] and (last is None or branch <= last)
             row["branch_too_new"] = last is not None and branch > last
-            row["branch_too_old"] = branch < row["branch_first"]
+            row["branch_too_old"] = branch < row["branch_first"] and row.get("address") not in driven
     yield "nvidia.xids", _xids(facts)
     yield "nvidia.nvswitch", _nvswitch(facts)
     yield "nvidia.dkms.built", _dkms(facts)
@@ -256,7 +257,7 @@ CARD_FIELDS = {
     "open_only": "only the open modules serve it",
     "branch_ok": "the branch in use serves it",
     "branch_too_new": "the branch has dropped it",
-    "branch_too_old": "the branch does not know it yet",
+    "branch_too_old": "the branch does not know it yet, and nvidia-smi does not list it",
     "too_old_for_branch": "a last branch is announced",
 }
 

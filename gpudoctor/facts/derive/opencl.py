@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._driver_packages import driver_package
+from gpudoctor.facts.derive.intel import is_legacy
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _MAKERS = ("nvidia", "amd", "intel")
@@ -54,7 +55,7 @@ def _gpus(facts: Facts, devices: list[dict[str, Any]] | None, icds: list[dict[st
     records = []
     for gpu in physical:
         vendor = str(gpu["vendor"])
-        text, command = driver_package("opencl-packages", vendor, facts)
+        text, command = driver_package("opencl-packages", "intel-legacy" if vendor == "intel" and is_legacy(gpu) is True else vendor, facts)
         same = sum(1 for g in physical if g["vendor"] == vendor)
         seen = _UNSAID if devices is None else _seen(gpu, devices, same == 1)
         records.append({

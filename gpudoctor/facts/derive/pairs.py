@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._indexes import of_local
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.facts.derive.python_mix import PARTNERS, torch_row
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
-from gpudoctor.model.lazy_pattern import lazy
-
-_INDEX = lazy(r"^(?:cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu|cpu)$")
 
 
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
@@ -22,7 +20,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     base, _, local = asked.partition("+")
     row = torch_row(base) or torch_row(f"{base}.0")
     yield "pairs.torch", Known(base, "text")
-    yield "pairs.index", Known(f"https://download.pytorch.org/whl/{local}", "text") if _INDEX.match(local) else Absent("text")
+    index = of_local(local)
+    yield "pairs.index", Known(index, "text") if index else Absent("text")
     if row is None:
         yield from ((name, Unknown("not in the table")) for name in ("pairs.python", "pairs.partners", "pairs.python_ok"))
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._indexes import ROOT, newest
+from gpudoctor.facts.derive._indexes import ROOT, newest, of_local
 from gpudoctor.facts.derive._pythons import pip_of
 from gpudoctor.facts.derive._rocm_wheels import first_index, target
 from gpudoctor.facts.derive._tables import table
@@ -23,6 +23,7 @@ _BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
 
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     yield from _index_of_each_build(facts)
+    yield "torch.local_index", _index_of_installed(facts)
     build = build_for(facts)
     yield "torch.index.build", build
     if not isinstance(build, Known):
@@ -45,6 +46,15 @@ def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield name, Known(str(here or address))
         if name == "index.rocm":
             yield "index.rocm_newest", Known(address)
+
+
+def _index_of_installed(facts: Facts) -> Fact:
+    """The index that the installed torch came from, by its local version."""
+    local = facts.get("torch.local")
+    if not isinstance(local, Known):
+        return local
+    index = of_local(str(local.value))
+    return Known(index, local.source) if index else Absent("not a build of PyTorch's own")
 
 
 def _of_a_jetson(facts: Facts, newest_index: str) -> Fact:
@@ -142,6 +152,7 @@ DERIVATION = Derivation(
     provides=(
         FactSpec("torch.index.build", "text", "the build of torch that serves the GPU of this machine: cuda, rocm, xpu, mps or cpu"),
         FactSpec("torch.index", "text", "address of the index with that build and torch release; absent where PyPI or no index has it"),
+        FactSpec("torch.local_index", "text", "address of the index with the build of the installed torch; absent where PyTorch has none"),
         FactSpec("torch.index.command", "text", "the pip command that installs that build into the target environment"),
         FactSpec(
             "index.cuda",

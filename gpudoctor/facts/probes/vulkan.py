@@ -106,7 +106,9 @@ def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], str]:
 def _loader(host: Host, facts: Facts) -> Fact:
     libraries = facts.value("libraries")
     path = libraries.get("libvulkan.so.1") if isinstance(libraries, dict) else None
-    path = path or next((f"{folder}/libvulkan.so.1" for folder in _LIBRARY_FOLDERS if host.exists(f"{folder}/libvulkan.so.1")), None)
+    conda = host.env("CONDA_PREFIX")
+    folders = (*named_by_the_user(host, facts), *([f"{conda}/lib"] if conda else []), *_LIBRARY_FOLDERS)
+    path = path or next((f"{folder}/libvulkan.so.1" for folder in folders if host.exists(f"{folder}/libvulkan.so.1")), None)
     if path:
         return Known(str(path), "libraries")
     return Absent("libraries") if libraries is not None and host.origin == "live" else Unknown("not recorded")

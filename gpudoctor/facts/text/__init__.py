@@ -11,7 +11,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ipu_tools", ("gc-monitor", "board type:", "ipu architecture:")),
     ("nvidia_tables", ("driver_version", "--query-gpu")), ("jetson", ("jetson", "jetpack", "tegra", "l4t")),
     ("system_lists", ()),
-    ("desktops", ("card name:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
+    ("desktops", ("card name:", "adapter compatibility:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
     ("labelled", ()), ("console", ("torch.__version__",)), ("package_lists", ()),
     ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
     ("requirements", ("torch",)),

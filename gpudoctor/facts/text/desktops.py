@@ -1,4 +1,5 @@
-"""Reads how Windows, macOS and conda describe a machine: dxdiag, system_profiler as text, wsl --version, docker info, conda info."""
+"""Reads how Windows, macOS and conda describe a machine: dxdiag, Intel's System Support Utility, system_profiler as text, wsl --version,
+docker info, conda info."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from gpudoctor.facts.text.sections import Sheet
 from gpudoctor.model.lazy_pattern import lazy
 
 _PAIR = lazy(r"^\s*(?P<key>[A-Z][\w ()/]{2,40}?)\s*:\s+(?P<value>\S.*)$")
+_PROBLEM_CODE = lazy(r"(?<!\w)\d{1,2}(?!\w)")
+_SSU_HEADING = lazy(r'^(?P<margin>\s*)- "(?P<name>[^"]{2,100})"\s*$')
+_SSU_PAIR = lazy(r'^\s*(?P<key>[A-Z][\w ]{2,40}):"(?P<value>[^"]{1,300})"\s*$')
 _VIRTUAL = lazy(r"^\s*(?:virtual packages : )?(?P<name>__cuda|__glibc|__linux|__win)=(?P<value>\d[\d.]*)=")
 _WSL_VERSION = lazy(r"^(?:WSL\b.{0,20}?|.{0,20}?\bWSL)\s*[:：]\s*\d+\.\d+\.\d+(?:\.\d+)?\s*$")
 _WSL_KERNEL = lazy(r"[:：]\s*(?P<release>\d+\.\d+\.\d+\.\d+-\d+)\s*$")
@@ -42,12 +46,39 @@ def _dxdiag(sheet: Sheet, evidence: Evidence) -> None:
             cards[-1].setdefault("DriverVersion", value)
         elif cards and key == "dedicated memory" and (size := re.match(r"(\d+) MB", value)):
             cards[-1].setdefault("AdapterRAM", int(size[1]) * 2**20)
+        elif cards and key == "device problem code" and (code := _PROBLEM_CODE.search(value)):
+            cards[-1].setdefault("ConfigManagerErrorCode", int(code[0]))
+    _adapters(cards, "dxdiag", evidence)
+
+
+def _intel_support(sheet: Sheet, evidence: Evidence) -> None:
+    """The display devices of Intel's System Support Utility: a heading with the name, and below it `key:"value"`, indented deeper."""
+    cards: list[dict[str, object]] = []
+    heading, depth, inside = "", 0, False
+    keys = {"pnp device id": "PNPDeviceID", "driver version": "DriverVersion", "status": "Status"}
+    for line in sheet.lines:
+        title = _SSU_HEADING.match(line.text)
+        if title and not (inside and len(title["margin"]) > depth):
+            heading, depth, inside = title["name"], len(title["margin"]), False
+        found = _SSU_PAIR.match(line.text)
+        if not found:
+            continue
+        key, value = found["key"].lower(), found["value"].strip()
+        if key == "adapter compatibility" and heading:
+            cards.append({"Name": heading, "AdapterCompatibility": value})
+            inside = True
+        elif inside and key in keys and value != "Not Available":
+            cards[-1].setdefault(keys[key], value)
+    _adapters(cards, "Intel SSU", evidence)
+
+
+def _adapters(cards: list[dict[str, object]], source: str, evidence: Evidence) -> None:
     if cards:
         listing = json.dumps(cards)
         evidence.command(("powershell", *ADAPTERS), listing)
         evidence.command(("powershell.exe", *ADAPTERS), listing)
         evidence.platform("windows")
-        evidence.saw("dxdiag")
+        evidence.saw(source)
 
 
 def _system_profiler(sheet: Sheet, evidence: Evidence) -> None:
@@ -110,6 +141,7 @@ def _conda(sheet: Sheet, evidence: Evidence) -> None:
 
 
 _READERS: tuple[tuple[str, Callable[[Sheet, Evidence], None]], ...] = (
-    ("card name:", _dxdiag), ("chipset model:", _system_profiler), ("wsl", _wsl), ("default runtime:", _docker),
+    ("card name:", _dxdiag), ("adapter compatibility:", _intel_support),
+    ("chipset model:", _system_profiler), ("wsl", _wsl), ("default runtime:", _docker),
     ("virtual packages", _conda),
 )  # fmt: skip

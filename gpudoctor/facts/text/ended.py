@@ -29,12 +29,54 @@ _ON_PURPOSE = lazy(
     re.IGNORECASE,
 )
 """'I triggered this to test our monitoring'."""
+LONGEST = 600
+"""Letters of a line that can tell a cure."""
+_WORKS = (
+    r"(?:it|everything|all(?: of it)?|that|things|the \w+(?: \w+)?) (?:all |just )?(?:now )?"
+    r"(?:works?|worked|runs?|ran|starts?|trains?|loads?|"
+    r"is (?:fine|good|well|ok|okay|back|found|detected|visible|seen|listed|recogni[sz]ed))"
+    r"(?: (?:again|now|fine|well|perfectly|great|flawlessly|too|as (?:expected|it should)|without (?:problems|errors|issues|trouble|it)))*"
+)
+_ENDING = r"(?=\s?(?:[.!,;:)(]|$))"
+_DID = (
+    r"(?:has |have )?(?:finally |then |indeed |really )?(?:fixed|solved|cured|resolved|sorted(?: out)?|took care of|got rid of)"
+    r" (?:it|this|that|things|everything|"
+    r"(?:the|this|that|my|our) (?:\w+ ){0,2}(?:problem|issue|error|errors|crash|warning|hang|trouble|fault)s?)"
+)
+_DONE = (
+    r"(?:(?:is|are|was|were|got|has been) (?:now )?(?:gone|fixed|solved|resolved)|(?:did|does) the trick|went away|disappeared|helped|"
+    r"works? (?:now|again|fine)|working (?:now|again|fine))"
+)
+_LATER_ON = (
+    r"(?:edit|update|upd|eta|later|follow-?up|resolution|conclusion|outcome|result|end of (?:the )?story|for the record)(?: ?\d{1,2})?"
+    r"(?: \([^)]{1,30}\))?"
+)
+_CURES = (
+    rf"{_LATER_ON}\s?[:,–—-]+\s.{{0,300}}?\b(?:{_DID}|{_DONE}){_ENDING}",
+    rf"(?:[\w`'\"./=+-]+ ){{1,16}}?(?<!what )(?<!who ){_DID}(?: (?:for (?:me|us|good)|now|in the end|completely|permanently))*{_ENDING}",
+    rf"(?:so |ok,? |okay,? |and )?(?:after|since|once|now(?: with)?) .{{3,200}}?[ ,]{_WORKS}{_ENDING}",
+    rf"(?:it )?turn(?:s|ed) out .{{3,300}}?\b(?:{_DID}|{_DONE}|{_WORKS}){_ENDING}",
+    r"(?:reinstall|updat|upgrad|downgrad|remov|unsett|sett|us|add|switch|chang|disabl|enabl|install|reseat|replac|reboot|restart|"
+    rf"rebuild)ing .{{2,200}}?\b(?:{_DID}|{_DONE}){_ENDING}",
+)
+_CURE = lazy(rf"^\W{{0,6}}(?:{'|'.join(_CURES)})", re.IGNORECASE)
+_NO_CURE = lazy(
+    any_of((
+        "but", "not", "until", "unless", "how", "why", "if", "still", "only", "cpu", "nothing", "neither", "none", "never", "however",
+        "except",
+        "anyone", "anybody", "someone", "somebody", "would", "could", "should", "might", "may", "hopefully", "supposed(?:ly)?", "claims?",
+        "half", "partly", "almost", "temporarily", "for (?:a (?:while|time|day|few)|now|one|an hour|some)", "once in", "yet",
+        "again (?:fails?|crashes)", "instead(?! of)", "slow\\w*", "without gpu", "windows", "to (?:fix|solve)",
+    )) + r"|n['’]t\b", re.IGNORECASE,
+)  # fmt: skip
+_NEXT = lazy(r"\b(?:new|next|other|another|then|now) (?:error|problem|one|issue|it|I|the)\b", re.IGNORECASE)
+_COMPLAINS = lazy(r"\b(?:I|my|we|our|still|again|now|help|but)\b", re.IGNORECASE)
 _SAME = lazy(r"\bsame (?:here|problem|issue|error|for me)\b|\bme too\b|\bbut\b[^.;]{0,60}\bI\b", re.IGNORECASE)
 
 
 def is_over(lines: Sequence[Numbered], first: int, fails: Callable[[int], bool]) -> bool:
     """Whether the first line, the last lines or a line by itself says so: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
-    if shapes.SOLVED.match(lines[first].text) is not None or _by_a_line(lines, fails):
+    if shapes.SOLVED.match(lines[first].text) is not None or _by_a_line(lines, fails) or _by_a_cure(lines, first, fails):
         return True
     if any(_ON_PURPOSE.search(line.text) for line in lines):
         return True
@@ -58,6 +100,25 @@ def _by_a_line(lines: Sequence[Numbered], fails: Callable[[int], bool]) -> bool:
     if any(shapes.OPEN_AGAIN.search(line.text) and polarity(line.text) == TROUBLE for line in lines[solved + 1 :]):
         return False
     return not _goes_on(solved, len(lines), fails)
+
+
+def _by_a_cure(lines: Sequence[Numbered], first: int, fails: Callable[[int], bool]) -> bool:
+    """Whether a line below the first says what ended the trouble ('Update: the new driver fixed it', 'After a reboot it works'), and
+    nothing below it fails, complains or asks."""
+    for row in reversed(range(first + 1, len(lines))):
+        text = lines[row].text
+        if _tells_a_cure(text):
+            return True
+        if fails(row) or text.rstrip().endswith("?") or (text.strip() and _COMPLAINS.search(text) and polarity(text) == TROUBLE):
+            return False
+    return False
+
+
+def _tells_a_cure(text: str) -> bool:
+    if len(text) > LONGEST or text.rstrip().endswith("?") or shapes.STAMPED.match(text):
+        return False
+    found = _CURE.match(text)
+    return found is not None and _NO_CURE.search(text) is None and _NEXT.search(text, found.end()) is None
 
 
 def _says_so(text: str) -> bool:

@@ -288,6 +288,8 @@ _GUIDING = (
     rf"(?:the|this|an?) (?:error|message|warning|exception)(?: message)?:? {_MESSAGE}.{{2,300}}[`\"'”’]\)? "
     r"(?:occurs?|happens?|appears?|means|is (?:raised|shown|printed|thrown|reported)|indicates?|comes?)\b"
     r" (?:when|if|because|that) (?!\w{1,30}ing\b)",
+    r"(?:as |like )?(?:the |its |their )?(?:[\w.'-]{2,20} )?(?:docs?|documentation|manual|wiki|readme|man page|faq|specification|guide) "
+    r"(?:says?|states?|mentions?|explains?|notes?|reads?|writes?|lists?|tells?)\b",
     r"(?:is|are) there (?:no|any) [^?`\"']{3,80}\?\s{0,8}$",
     rf"(?:the|this) (?:\w+ )?(?:error|message|warning|line|wording):? {_MESSAGE}.{{2,300}}[`\"'”’]\)? "
     r"(?:should (?!not\b)|could|would be|means\b|stands for\b)",

@@ -10,14 +10,15 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.facts.text import ended
+from gpudoctor.facts.text import counted, ended, on_purpose, went_on
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
 from gpudoctor.facts.text.runs_of_tests import passed_runs
 from gpudoctor.facts.text.sections import typed_in
 from gpudoctor.facts.text.settled import is_settled
-from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
+from gpudoctor.facts.text.went_on import Continuations
+from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, SETTLED, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 
 LONGEST = 2_000
@@ -44,12 +45,19 @@ class Roles:
         self._quoting: str | None = None
         self._denied: frozenset[int] | None = None
         self._passed: frozenset[int] | None = None
+        self._continued: Continuations | None = None
+        self._on_purpose: bool | None = None
+        self._complained: bool | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
-            if role in (*TROUBLE_ROLES, LOG) and (self.is_over() or self._concerns_nobody(row)):
-                role = PROSE
+            if role in (*TROUBLE_ROLES, LOG, LISTING, PROSE) and (self.is_over() or self._concerns_nobody(row)):
+                role = SETTLED
+            elif role != ADVICE and self._is_wanted(row):
+                role = SETTLED
+            elif role in (FAILURE, COMPLAINT, LOG) and self._went_on(row, role):
+                role = SETTLED
             elif role in TROUBLE_ROLES and row != self._first_row() and is_only_quoted(self._lines[row].text):
                 role = ADVICE
             self._known[row] = role
@@ -68,8 +76,10 @@ class Roles:
             return CODE
         if self._of_a_table(row, text):
             return LISTING
-        if self._of_a_run_that_passed(row):
-            return PROSE
+        if counted.names_codes(self._lines, row):
+            return CODE
+        if self._of_a_run_that_passed(row) or counted.is_at_zero(stripped):
+            return SETTLED
         if shapes.TESTED.search(stripped):
             return LOG
         if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):
@@ -82,7 +92,7 @@ class Roles:
             or shapes.TICKED.match(text)
             or shapes.SETTLED_ROW.match(text)
         ):
-            return PROSE
+            return SETTLED
         if stripped[0] in "|│" and self._explains_messages(row):
             return ADVICE
         if shapes.COMMITTED.match(stripped) or shapes.SEVERAL_CODES.search(stripped) or self._guides(row, stripped, fenced):
@@ -182,6 +192,45 @@ class Roles:
 
     def _fails(self, row: int) -> bool:
         return self._role(row) == FAILURE
+
+    def _is_wanted(self, row: int) -> bool:
+        """Whether the line says that no GPU is used, and the text that none is to be used."""
+        if self._on_purpose is None:
+            self._on_purpose = on_purpose.wants_the_processor(self._lines)
+        return self._on_purpose and on_purpose.speaks_of_a_gpu(self._lines[row].text)
+
+    def _went_on(self, row: int, role: str) -> bool:
+        """Whether the program went on after the trouble of the line, and no person complains. A first line that names the subject of the
+        text counts where that holds for a trouble below it."""
+        text = self._lines[row].text
+        if role == COMPLAINT and went_on.ends_well(text):
+            return True
+        if role == COMPLAINT:
+            below = range(row + 1, min(len(self._lines), row + _REACH // 2))
+            return (
+                row == self._first_row()
+                and polarity(text) != TROUBLE
+                and any(self(near) == SETTLED and self._lines[near].text.strip() for near in below)
+                and not any(self(near) in TROUBLE_ROLES for near in below)
+            )
+        if self._continued is None:
+            self._continued = Continuations(self._lines)
+        if role == LOG:
+            settles = self._continued.is_used_later(row) or shapes.TESTED.search(text.strip())
+            return bool(settles) and not self._somebody_complains()
+        return self._continued(row, self._fails, self._somebody_complains) or went_on.names_a_way_around(text)
+
+    def _somebody_complains(self) -> bool:
+        """Whether a person reports a trouble or asks something."""
+        if self._complained is None:
+            rows = range(min(len(self._lines), _REACH * 8))
+            self._complained = any(self._lines[row].text.strip() and self._asked_or_complained(row) for row in rows)
+        return self._complained
+
+    def _asked_or_complained(self, row: int) -> bool:
+        text = self._lines[row].text.rstrip()
+        role = self._role(row)
+        return (role == COMPLAINT and polarity(text) == TROUBLE) or (text.endswith("?") and role in (COMPLAINT, ADVICE, PROSE))
 
     def _concerns_nobody(self, row: int) -> bool:
         """Whether the line is a quote that the answer below it denies, or that answer."""

@@ -45,6 +45,13 @@ VENDORS: Mapping[str, str] = {
     ),
 }  # fmt: skip
 """Words that only one vendor's cards and stacks have. 'cuda' is not among them, since torch for ROCm uses it for its devices as well."""
+OTHER_ACCELERATORS = (
+    "torch_npu", "torch-npu", "ascend", "davinci*", "torch_musa", "torch-musa", "mthreads*", "torch_mlu", "cambricon", "habana*", "gaudi*",
+    "hl-smi", "qaic*", "cloud ai 100", "tpudevice*", "tpu v*", "tpu vm", "cloud tpu", "tpu pod", "torch_gcu", "enflame", "torch_neuronx",
+    "inferentia",
+    "trainium", "furiosa*", "tenstorrent", "tt-smi", "hailo*", "cerebras",
+)  # fmt: skip
+"""Accelerators, and plug-ins for them, that no stack of the catalogue serves. Their programs write the messages of frameworks too."""
 _MULTI_PROCESS_SERVICE = lazy(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
 _MPS_ALONE = lazy(r"\bmps\b")
 LOOKED_AT = 100_000

@@ -119,6 +119,9 @@ DENIED = (
     r"\bcan(?:not| not|'t) complain\b", r"\bcan'?t (?:say|tell) (?:anything )?(?:bad|wrong)",
     r"\bno [\w ]{1,30} (?:seen|observed|occurred|reported)\b", r"\bnothing (?:is |was )?(?:wrong|missing|broken|failed|fails)\b",
     r"\b(?:it|that|this) (?:was|is)(?: not|n't) (?:the|my|our) (?:cards?|drivers?|gpus?|hardware|software|fault|cause|reason)\b",
+    r"\bno such (?:error|message|problem|line|warning)\b",
+    r"\bno (?:illegal|invalid|uncorrectable|out[- ]of[- ]bounds|misaligned|unhandled|fatal) [\w ]{2,40}? (?:was|were|is|are) "
+    r"(?:encountered|found|detected|seen|observed|reported)\b",
     r"\bunlike\b", r"\bnot because\b", r"\berror (?:rate|bars?|margin)\b",
     r"\b(?:handling|handler|handlers|checking|correction|codes? table|messages? table|log level)\b",
 )

@@ -6,6 +6,7 @@ What the framework prints goes to standard error. GPUDOCTOR_NO_DEVICE=1 in the e
 """
 import json
 import os
+import re
 import sys
 
 MARK = "@gpudoctor "
@@ -19,12 +20,9 @@ if sys.path and os.path.realpath(sys.path[0] or ".") == os.path.dirname(os.path.
 sys.argv = ["gpudoctor"]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-WATCHED = (
-    "libcuda", "libcudart", "libcudnn", "libcublas", "libcufft", "libnccl", "libnvidia-ml", "libnvrtc", "libnvJitLink",
-    "libsycl", "libze_loader", "libze_intel_gpu", "libur_loader", "libpi_", "libOpenCL", "libigdrcl", "libamdhip64", "libhsa-runtime64",
-    "librocblas", "libMIOpen", "libstdc++", "libtorch_", "libtorch.", "libmkl_", "libiomp5", "libgomp", "libomp", "libtbb", "libccl",
-    "libdirectml", "libd3d12", "libdxcore", "libpoplar", "libpopart", "libopenvino", "libonnxruntime", "libtensorflow", "libdnnl",
-)
+WATCHED = tuple("""cuda cudnn cublas cufft nccl nvidia-ml nvrtc nvJitLink sycl ze_loader ze_intel_gpu ur_loader pi_ OpenCL igdrcl amdhip64 hsa-runtime64
+rocblas MIOpen stdc++ torch_ torch. mkl_ iomp5 gomp omp tbb ccl directml d3d12 dxcore poplar popart openvino onnxruntime tensorflow dnnl""".split())
+"""Beginnings of the names of libraries, after their `lib`, that are of interest."""
 
 
 def say(**what):
@@ -35,21 +33,18 @@ def say(**what):
 
 def origin(path):
     prefix = os.path.realpath(sys.prefix)
-    if "/stubs/" in path:
-        return "stub"
-    if path.startswith("/usr/lib/wsl/"):
-        return "wsl"
-    if "/site-packages/" in path or "/dist-packages/" in path:
-        return "wheel"
-    if os.path.isdir(os.path.join(prefix, "conda-meta")) and path.startswith(prefix + "/"):
-        return "conda"
     # sycl, umf and mkl wheels put their libraries straight into the environment's lib folder
-    if os.path.exists(os.path.join(prefix, "pyvenv.cfg")) and path.startswith(prefix + "/lib/"):
-        return "wheel"
-    if "/oneapi/" in path:
-        return "oneapi"
-    if path.startswith(("/usr/local/cuda", "/opt/rocm", "/opt/cuda", "/opt/poplar", "/opt/nvidia", "/opt/intel/openvino")) or "/poplar" in path:
-        return "toolkit"
+    for kind, here in (
+        ("stub", "/stubs/" in path),
+        ("wsl", path.startswith("/usr/lib/wsl/")),
+        ("wheel", re.search("/(site|dist)-packages/", path)),
+        ("conda", path.startswith(prefix + "/") and os.path.isdir(os.path.join(prefix, "conda-meta"))),
+        ("wheel", path.startswith(prefix + "/lib/") and os.path.exists(os.path.join(prefix, "pyvenv.cfg"))),
+        ("oneapi", "/oneapi/" in path),
+        ("toolkit", re.search("^/usr/local/cuda|^/opt/(rocm|cuda|poplar|nvidia|intel/openvino)|/poplar", path)),
+    ):
+        if here:
+            return kind
     return "system"
 
 
@@ -58,14 +53,12 @@ def libraries():
     try:
         with open("/proc/self/maps", errors="replace") as maps:
             for line in maps:
-                path = line.rstrip("\n").partition("/")[2]
-                if path and ".so" in path:
-                    path = "/" + path
-                    name = path.rpartition("/")[2]
-                    if name.startswith(WATCHED) and path not in found:
-                        found[path] = {"soname": name, "path": path, "origin": origin(path)}
+                at, slash, path = line.rstrip("\n").partition("/")
+                path, name = slash + path, path.rpartition("/")[2]
+                if ".so" in path and name[:3] == "lib" and name[3:].startswith(WATCHED) and path not in found:
+                    found[path] = {"soname": name, "path": path, "origin": origin(path)}
     except OSError:
-        return []
+        pass
     return list(found.values())
 
 
@@ -89,11 +82,9 @@ def guarded(notes, function, *arguments):
 
 
 def torch_build(torch):
-    version = torch.version
     for name, label in (("hip", "rocm"), ("cuda", "cuda"), ("xpu", "xpu")):
-        value = getattr(version, name, None)
-        if value:
-            return "%s %s" % (label, value)
+        if getattr(torch.version, name, None):
+            return "%s %s" % (label, getattr(torch.version, name))
     if getattr(getattr(torch, "xpu", None), "_is_compiled", lambda: False)():
         return "xpu"
     if sys.platform == "darwin" and getattr(torch.backends, "mps", None) is not None and torch.backends.mps.is_built():
@@ -102,69 +93,64 @@ def torch_build(torch):
 
 
 def torch_config(torch):
-    return {
-        "cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None),
-        "xpu": getattr(torch.version, "xpu", None), "debug": getattr(torch.version, "debug", None),
-        "git_version": getattr(torch.version, "git_version", None),
-        "cxx11_abi": bool(torch._C._GLIBCXX_USE_CXX11_ABI),
-        "arch_list": (torch._C._cuda_getArchFlags() or "").split() if hasattr(torch._C, "_cuda_getArchFlags") else [],
-        "numpy": "ok" if getattr(torch._C, "_numpy_initialized", True) else "no",
-    }
+    config = {name: getattr(torch.version, name, None) for name in ("cuda", "hip", "xpu", "debug", "git_version")}
+    config["cxx11_abi"] = bool(torch._C._GLIBCXX_USE_CXX11_ABI)
+    config["arch_list"] = (torch._C._cuda_getArchFlags() or "").split() if hasattr(torch._C, "_cuda_getArchFlags") else []
+    config["numpy"] = "ok" if getattr(torch._C, "_numpy_initialized", True) else "no"
+    return config
+
+
+def device(id, name, memory=None, **capabilities):
+    return {"id": id, "name": name, "memory_bytes": memory, "capabilities": capabilities}
 
 
 def torch_devices(torch, notes):
-    found = []
     if (torch.version.cuda or torch.version.hip) and guarded(notes, torch.cuda.is_available):
         arches = torch.cuda.get_arch_list()
         for index in range(torch.cuda.device_count()):
             p = torch.cuda.get_device_properties(index)
-            capabilities = {"arch": getattr(p, "gcnArchName", None) or "sm_%d%d" % (p.major, p.minor), "arch_list": arches, "fp64": True}
-            capabilities["bf16"] = bool(torch.version.hip) or p.major >= 8
-            found.append({"id": "cuda:%d" % index, "name": p.name, "memory_bytes": p.total_memory, "capabilities": capabilities})
+            arch = getattr(p, "gcnArchName", None) or "sm_%d%d" % (p.major, p.minor)
+            bf16 = bool(torch.version.hip) or p.major >= 8
+            yield device("cuda:%d" % index, p.name, p.total_memory, arch=arch, arch_list=arches, fp64=True, bf16=bf16)
     xpu = getattr(torch, "xpu", None)
-    if xpu is not None and hasattr(xpu, "is_available") and guarded(notes, xpu.is_available):
+    if hasattr(xpu, "is_available") and guarded(notes, xpu.is_available):
         for index in range(xpu.device_count()):
             p = xpu.get_device_properties(index)
             capabilities = {name: getattr(p, key) for name, key in (
                 ("fp64", "has_fp64"), ("fp16", "has_fp16"), ("driver", "driver_version"), ("arch", "architecture"),
                 ("platform", "platform_name"), ("max_alloc", "max_mem_alloc_size")) if hasattr(p, key)}
-            found.append({"id": "xpu:%d" % index, "name": p.name, "memory_bytes": getattr(p, "total_memory", None), "capabilities": capabilities})
+            yield device("xpu:%d" % index, p.name, getattr(p, "total_memory", None), **capabilities)
     mps = getattr(torch.backends, "mps", None)
     if sys.platform == "darwin" and mps is not None and guarded(notes, mps.is_available):
-        found.append({"id": "mps", "name": "Apple GPU", "memory_bytes": None, "capabilities": {"fp64": False}})
-    return found
+        yield device("mps", "Apple GPU", fp64=False)
 
 
-def directml_devices(module):
-    return [{"id": "dml:%d" % i, "name": module.device_name(i).rstrip("\0 "), "memory_bytes": None, "capabilities": {}}
-            for i in range(module.device_count())]
+def directml_devices(module, notes):
+    return (device("dml:%d" % i, module.device_name(i).rstrip("\0 ")) for i in range(module.device_count()))
 
 
-def tensorflow_devices(tf):
-    found, counts = [], {}
-    for device in tf.config.list_physical_devices():
-        kind = device.device_type
+def tensorflow_devices(tf, notes):
+    counts = {}
+    for each in tf.config.list_physical_devices():
+        kind = each.device_type
         number = counts[kind] = counts.get(kind, -1) + 1
         if kind != "CPU":
-            details = guarded([], tf.config.experimental.get_device_details, device) or {}
-            found.append({"id": "tf:%s:%d" % (kind, number), "name": str(details.get("device_name") or device.name), "memory_bytes": None,
-                          "capabilities": {"compute_capability": details.get("compute_capability")}})
-    return found
+            details = guarded([], tf.config.experimental.get_device_details, each) or {}
+            name = str(details.get("device_name") or each.name)
+            yield device("tf:%s:%d" % (kind, number), name, compute_capability=details.get("compute_capability"))
 
 
-def onnxruntime_devices(ort):
-    return [{"id": "ort:%s" % name, "name": name, "memory_bytes": None, "capabilities": {}}
-            for name in ort.get_available_providers() if name not in ("CPUExecutionProvider", "AzureExecutionProvider")]
+def onnxruntime_devices(ort, notes):
+    names = ort.get_available_providers()
+    return (device("ort:" + name, name) for name in names if name not in ("CPUExecutionProvider", "AzureExecutionProvider"))
 
 
-def openvino_devices(ov):
-    core, found = ov.Core(), []
+def openvino_devices(ov, notes):
+    core = ov.Core()
     for name in core.available_devices:
-        capabilities = {"optimization": list(guarded([], core.get_property, name, "OPTIMIZATION_CAPABILITIES") or [])}
-        found.append({"id": "openvino:%s" % name, "name": str(guarded([], core.get_property, name, "FULL_DEVICE_NAME") or name),
-                      "memory_bytes": guarded([], core.get_property, name, "GPU_DEVICE_TOTAL_MEM_SIZE") if name.startswith("GPU") else None,
-                      "capabilities": capabilities})
-    return found
+        called, does, memory = (guarded([], core.get_property, name, key) if key else None for key in (
+            "FULL_DEVICE_NAME", "OPTIMIZATION_CAPABILITIES", name.startswith("GPU") and "GPU_DEVICE_TOTAL_MEM_SIZE"))
+        yield device("openvino:" + name, str(called or name), memory, optimization=list(does or []))
 
 
 def openvino_graph(ov, device):
@@ -181,14 +167,27 @@ def openvino_graph(ov, device):
     return "compiled"
 
 
-def jax_devices(jax):
-    return [{"id": "jax:%s:%d" % (d.platform, d.id), "name": str(d.device_kind), "memory_bytes": None, "capabilities": {}}
-            for d in jax.devices() if d.platform != "cpu"]
+def jax_devices(jax, notes):
+    return (device("jax:%s:%d" % (d.platform, d.id), str(d.device_kind)) for d in jax.devices() if d.platform != "cpu")
 
 
-def poptorch_devices(poptorch):
-    return [{"id": "ipu:%d" % i, "name": "IPU", "memory_bytes": None, "capabilities": {}}
-            for i in range(1 if poptorch.ipuHardwareIsAvailable() else 0)]
+def poptorch_devices(poptorch, notes):
+    return [device("ipu:0", "IPU")] if poptorch.ipuHardwareIsAvailable() else []
+
+
+def build(name, module, version, notes):
+    """The fields `build` and `config` of a framework that has them."""
+    if name == "torch":
+        return {"build": torch_build(module), "config": guarded(notes, torch_config, module)}
+    if name == "tensorflow":
+        config = {k: str(v) for k, v in (guarded(notes, module.sysconfig.get_build_info) or {}).items()}
+        return {"build": next((kind for kind in ("cuda", "rocm") if config.get("is_%s_build" % kind) == "True"), "cpu"), "config": config}
+    if name == "onnxruntime":
+        return {"build": str(guarded(notes, module.get_device) or ""), "config": {"providers": guarded(notes, module.get_available_providers)}}
+    if name == "intel_extension_for_pytorch":
+        has_xpu = getattr(module, "_C", None) and getattr(module, "has_xpu", None) or (lambda: "xpu" in str(version))
+        return {"build": "xpu" if guarded(notes, has_xpu) else "cpu"}
+    return {}
 
 
 def inspect(name):
@@ -204,32 +203,15 @@ def inspect(name):
         module = importlib.import_module(name)
         version = getattr(module, "__version__", None)
         result = {"imported": True, "version": None if version is None else str(version), "file": getattr(module, "__file__", None)}
-        if name == "torch":
-            result["build"] = torch_build(module)
-            result["config"] = guarded(notes, torch_config, module)
-        elif name == "tensorflow":
-            result["config"] = {k: str(v) for k, v in (guarded(notes, module.sysconfig.get_build_info) or {}).items()}
-            result["build"] = "cuda" if str(result["config"].get("is_cuda_build")) == "True" else (
-                "rocm" if str(result["config"].get("is_rocm_build")) == "True" else "cpu")
-        elif name == "onnxruntime":
-            result["config"] = {"providers": guarded(notes, module.get_available_providers)}
-            result["build"] = str(guarded(notes, module.get_device) or "")
-        elif name == "intel_extension_for_pytorch":
-            result["build"] = "xpu" if guarded(notes, getattr(module, "_C", None) and getattr(module, "has_xpu", None) or (lambda: "xpu" in str(version))) else "cpu"
-        say(stage="imported", **result)
-        listing = {
-            "torch": lambda: torch_devices(module, notes), "intel_extension_for_pytorch": lambda: torch_devices(torch, notes),
-            "torch_directml": lambda: directml_devices(module), "tensorflow": lambda: tensorflow_devices(module),
-            "onnxruntime": lambda: onnxruntime_devices(module), "openvino": lambda: openvino_devices(module),
-            "jax": lambda: jax_devices(module), "poptorch": lambda: poptorch_devices(module),
-        }.get(name)
+        say(stage="imported", **result, **build(name, module, version, notes))
+        lists = name.replace("intel_extension_for_pytorch", "torch").replace("torch_directml", "directml") + "_devices"
         if NO_DEVICE:
             say(stage="devices", devices_skipped="device busy")
-        elif listing is not None:
+        elif lists in globals():
             try:
-                devices = listing()
+                devices = list(globals()[lists](torch if name == "intel_extension_for_pytorch" else module, notes))
                 say(stage="devices", devices=devices)
-                if any(device["id"].startswith("openvino:NPU") for device in devices):
+                if any(each["id"].startswith("openvino:NPU") for each in devices):
                     say(stage="graph")
                     say(stage="graph", npu_graph=openvino_graph(module, "NPU"))
             except Exception as error:  # noqa: BLE001

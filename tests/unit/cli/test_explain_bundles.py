@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
@@ -99,3 +100,68 @@ def test_a_member_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytes
     (tmp_path / "plain.log").write_text(NO_IMAGE)
     assert run(["explain", str(tmp_path / "plain.log"), "--member", "x"]) == 2
     assert "not an archive" in capsys.readouterr().err
+
+
+XID = "[ 1234.567890] NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+BUG_REPORT = (
+    "____________________________________________\n\nStart of NVIDIA bug report log file.  Please include this file.\n\n"
+    "nvidia-bug-report.sh Version: 34275561\n\nuname: Linux w1 6.8.0-51-generic #52-Ubuntu SMP x86_64 GNU/Linux\n"
+    f"____________________________________________\n\n/bin/dmesg 2> /dev/null\n\n{XID}"
+    "____________________________________________\nEnd of NVIDIA bug report log file.\n"
+)
+OPERATOR = "nvidia-gpu-operator_20261120_1000"
+MAKERS: dict[str, tuple[dict[str, str | bytes], str]] = {
+    "sosreport": (
+        {
+            "sosreport-w1/sos_commands/kernel/dmesg": "[   12.0] NVRM: GPU 0000:65:00.0 is already bound to nouveau.\n",
+            "sosreport-w1/sos_commands/pci/lspci_-nnvv": "65:00.0 VGA compatible controller [0300]: NVIDIA Corporation AD102 "
+            "[GeForce RTX 4090] [10de:2684] (rev a1)\n\tKernel driver in use: nouveau\n\tKernel modules: nouveau, nvidia\n",
+            "sosreport-w1/sos_commands/kernel/uname_-a": "Linux w1 5.14.0-503.el9.x86_64 #1 SMP x86_64 GNU/Linux\n",
+            "sosreport-w1/etc/os-release": 'ID="rhel"\nVERSION_ID="9.5"\n',
+            "sosreport-w1/proc/modules": "nouveau 3000000 1 - Live 0x0\n",
+        },
+        "nvidia-nouveau-bound",
+    ),
+    "must-gather": (
+        {
+            "must-gather.local.1/quay-io-sha256-1/nodes/worker-1/dmesg": XID,
+            "must-gather.local.1/quay-io-sha256-1/nodes/worker-1/worker-1_logs_kubelet.gz": gzip.compress(b"kubenswrapper[1]: ready\n"),
+            "must-gather.local.1/quay-io-sha256-1/cluster-scoped-resources/core/nodes/worker-1.yaml": "kind: Node\n",
+        },
+        "nvidia-xid-bus",
+    ),
+    "gpu-operator": (
+        {
+            f"{OPERATOR}/gpu_nodes.descr": "Name: worker-1\nRoles: worker\n",
+            f"{OPERATOR}/gpu_operand_pod_nvidia-driver-daemonset-abcde.log": "[pod/x] Could not resolve Linux kernel version\n",
+            f"{OPERATOR}/nvidia-bug-report_worker-1.log.gz": gzip.compress(BUG_REPORT.encode()),
+        },
+        "nvidia-xid-bus",
+    ),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_the_bundles_of_others_give_the_finding_of_what_lies_in_them(
+    maker: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, wanted = MAKERS[maker]
+    assert run(["explain", packed(tmp_path / f"{maker}.tar.xz", files, "w:xz"), "--format", "json"]) == 1
+    assert wanted in [finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+
+
+def test_a_packed_bug_report_of_nvidia_is_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nvidia-bug-report.log.gz").write_bytes(gzip.compress(BUG_REPORT.encode()))
+    assert run(["explain", str(tmp_path / "nvidia-bug-report.log.gz"), "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["findings"][0]["id"] == "nvidia-xid-bus"
+
+
+def test_the_sections_of_rocm_techsupport_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rocm_techsupport.log").write_text(
+        "===== Section: System Info: uname -a ===============\nLinux w1 5.15.0-105-generic #115-Ubuntu SMP x86_64 GNU/Linux\n"
+        "===== Section: dmesg boot logs         ===============\n[    6.0] [drm:psp_hw_init [amdgpu]] *ERROR* PSP firmware loading failed\n"
+        "===== Section: rocminfo         ===============\nUnable to open /dev/kfd read/write: Permission denied\n"
+    )
+    assert run(["explain", str(tmp_path / "rocm_techsupport.log"), "--format", "json"]) == 1
+    found = {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert {"amdgpu-psp-fails", "amd-kfd-not-accessible"} <= found

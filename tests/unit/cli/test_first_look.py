@@ -75,7 +75,7 @@ def test_alone_on_a_terminal_it_looks_and_asks_nothing() -> None:
     assert status == 0
     assert "Next steps:" in plain and plain.count("\n  gpudoctor ") == 3
     assert len(plain.splitlines()) <= 23
-    recorded, status = on_a_terminal("--first-look", str(MACHINES[0]))
+    recorded, status = on_a_terminal("--first-look", str(MACHINES[0].parent / "arc-a750-old-kernel"))
     assert status == 0 and "intel-kernel-too-old" in recorded
 
 

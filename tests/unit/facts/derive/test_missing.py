@@ -83,6 +83,25 @@ def test_versions_come_from_the_name() -> None:
     assert known is not None and known[0] == "MIOpen"
 
 
+@pytest.mark.parametrize(
+    ("library", "wheel"),
+    [
+        ("libcupti.so.13", "nvidia-cuda-cupti"),
+        ("libcupti.so.12", "nvidia-cuda-cupti-cu12"),
+        ("libcublasLt.so.13", "nvidia-cublas"),
+        ("libcublas.so.11", "nvidia-cublas-cu11"),
+        ("libnvrtc-builtins.so.13.0", "nvidia-cuda-nvrtc"),
+        ("libcufft.so.12", "nvidia-cufft"),
+        ("libcufft.so.11", "nvidia-cufft-cu12"),
+        ("libcudart.so.13", "nvidia-cuda-runtime"),
+    ],
+)
+def test_the_wheels_of_cuda_13_have_no_suffix(library: str, wheel: str) -> None:
+    found = remedy("so", library, "")
+    assert found is not None
+    assert f'pip install "{wheel}"' in found[1]
+
+
 def test_without_a_text_nothing_is_missing() -> None:
     nothing = {"missing.parts": Known([], "no text"), "missing.count": Known(0, "no text"), "missing.modules": Known([], "module-packages")}
     assert dict(DERIVATION.derive(Facts())) == nothing

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.facts.derive import cuda, missing, torch_index
+from gpudoctor.facts.derive._indexes import of_local
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 
@@ -101,3 +102,11 @@ def test_missing_modules_of_a_text_and_of_a_framework_that_does_not_import() -> 
 def test_the_table_of_modules_is_of_other_names() -> None:
     rows = table("module-packages")["module"]
     assert len(rows) >= 60 and not [name for name, package in rows.items() if name.lower() == package.lower()]
+
+
+@pytest.mark.parametrize(
+    ("local", "folder"),
+    [("cu126", "cu126"), ("rocm6.4", "rocm6.4"), ("rocm5.4.2", "rocm5.4.2"), ("xpu", "xpu"), ("rocm7.11.0", None), ("rocm7.2.1", None)],
+)
+def test_a_build_of_amds_own_has_no_index_at_pytorch(local: str, folder: str | None) -> None:
+    assert of_local(local) == (f"https://download.pytorch.org/whl/{folder}" if folder else None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,7 +32,7 @@ PATHS = {
 
 def of_the_payload(path: str, prefix: Path) -> str:
     (function,) = [node for node in ast.parse(PAYLOAD.read_text()).body if isinstance(node, ast.FunctionDef) and node.name == "origin"]
-    names = {"os": os, "sys": SimpleNamespace(prefix=str(prefix))}
+    names = {"os": os, "re": re, "sys": SimpleNamespace(prefix=str(prefix))}
     exec(compile(ast.Module([function], []), str(PAYLOAD), "exec"), names)
     return str(names["origin"](path))  # type: ignore[operator]
 

@@ -144,6 +144,12 @@ def test_a_library_in_a_folder_of_the_user_is_there(tmp_path: Path) -> None:
     assert isinstance(icds, Known) and icds.value[0]["exists"] is True
 
 
+@pytest.mark.parametrize("env", ['LD_LIBRARY_PATH = "/opt/sdk/lib"\n', 'CONDA_PREFIX = "/opt/sdk"\n'])
+def test_a_loader_in_a_folder_of_the_user_is_there(tmp_path: Path, env: str) -> None:
+    loader = "/opt/sdk/lib/libvulkan.so.1"
+    assert recorded(tmp_path, {loader: ""}, env)["vulkan.loader"] == Known(loader, "libraries")
+
+
 def test_a_variable_replaces_the_folders(tmp_path: Path) -> None:
     env = 'VK_ICD_FILENAMES = "/opt/old.json"\nVK_DRIVER_FILES = "/opt/mine.json:/opt/gone.json"\n'
     found = recorded(tmp_path, {

@@ -84,3 +84,23 @@ def test_processor_and_flags_of_collect_env_are_facts_and_a_short_line_proves_no
     facts = read(f"Model name:                     Intel(R) Celeron(R) N5105 @ 2.00GHz\nFlags:                          {flags}\n")
     assert facts.value("cpu.model").startswith("Intel(R) Celeron") and "sse4_2" in facts.value("cpu.flags")
     assert read("Flags: fpu vme\n").value("cpu.flags") is None
+
+
+def test_a_problem_code_of_dxdiag_is_that_of_the_device_manager() -> None:
+    card = "           Card name: AMD Radeon RX 7900 XTX\n          Device Key: Enum\\PCI\\VEN_1002&DEV_744C&SUBSYS_0\n"
+    for said, code in (("43", 43), ("No Problem", None), ("CM_PROB_123", None)):
+        facts = read(f"{card} Device Problem Code: {said}\n      Driver Version: 32.0.12033.1030\n")
+        assert [adapter["error_code"] for adapter in facts.value("windows.adapters")] == [code]
+
+
+def test_intels_system_support_utility_gives_adapters_and_not_its_disks() -> None:
+    facts = read(
+        '# SSU Scan Information\nScan Info:\n     Version:"3.0.0.2"\n# Scanned Hardware\nComputer:\n     - "Graphics"\n'
+        '          - "Intel(R) Arc(TM) A770 Graphics"\n               Adapter Compatibility:"Intel Corporation"\n'
+        '               - "Caption":"Intel(R) Arc(TM) A770 Graphics"\n                    Link:"https://www.intel.com"\n'
+        '               Driver Version:"31.0.101.3491"\n               PNP Device ID:"PCI\\VEN_8086&DEV_56A0&SUBSYS_10208086&REV_08"\n'
+        '     - "Storage"\n          - "A disk"\n               Driver Version:"1.2.3.4"\n               PNP Device ID:"SCSI\\DISK"\n'
+    )
+    (adapter,) = facts.value("windows.adapters")
+    assert (adapter["pci_id"], adapter["driver_version"], adapter["vendor"]) == ("8086:56a0", "31.0.101.3491", "intel")
+    assert facts.value("platform.kind") == "windows"

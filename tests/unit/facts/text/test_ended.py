@@ -172,3 +172,27 @@ def test_a_failure_that_was_made_for_a_test_is_none(text: str) -> None:
 
 def test_a_failure_that_somebody_can_repeat_counts() -> None:
     assert troubles(f"{NO_KERNEL}\nI triggered this by running train.py twice.")[:1] == [NO_KERNEL]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Update: a wheel of another index fixed it.", "After joining the group it works.", "Reseating the card did the trick.",
+        "Turned out that the riser was bad; a new one solved the problem.",
+        "Installing it from conda-forge instead of pip solved this for me.",
+    ],
+)  # fmt: skip
+def test_a_cure_told_below_ends_even_a_short_report(end: str) -> None:
+    assert troubles(f"{NO_HIP}\n{end}") == []
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "What fixed it for you?", "Nothing fixed it.", "A restart fixed it for a day.", "With torch 2.4 it works.",
+        f"After the update it works, then:\n{NO_KERNEL}", "I solved the other problem.\nHow do I get rid of this one?",
+        "I was told that the update fixed it, but not here.", "After a reboot it works on Windows, here it does not.",
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_cure_ends_nothing(end: str) -> None:
+    assert NO_HIP in troubles(f"{NO_HIP}\n{end}")

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.facts.text.cleaning import lines_of, unquoted
 from gpudoctor.facts.text.roles import Roles
-from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE
+from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, SETTLED
 
 BEFORE = "Report of a workstation\n\n"
 """The first line of a text is its title; the lines under test come after it."""
@@ -121,7 +121,7 @@ def role(text: str) -> str:
         (ADVICE, "The error `RuntimeError: the device is lost` occurs when the bus is full."),
         (FAILURE, "The error `RuntimeError: the device is lost` occurs on my machine"),
         (ADVICE, "Is there no kernel image for sm_120?"),
-        (ADVICE, "* fix: RuntimeError: the device is lost (#42)"),
+        (SETTLED, "* fix: RuntimeError: the device is lost (#42)"),
         (ADVICE, "a1b2c3d catch RuntimeError: the device is lost (#42)"),
         (FAILURE, "* RuntimeError: the device is lost"),
         (PROSE, "I used to see the error 'no kernel image', but 2.9 works."),
@@ -129,7 +129,7 @@ def role(text: str) -> str:
         (COMPLAINT, "It used to work, now the device is not found."),
         (PROSE, "We no longer get `no kernel image is available`."),
         (COMPLAINT, "I no longer see my card in the list, it is not found."),
-        (PROSE, "libexample.so => not found   (fixed now by installing it)"),
+        (SETTLED, "libexample.so => not found   (fixed now by installing it)"),
         (COMPLAINT, "My Arc A770 is not detected, and I do not know why."),
         (COMPLAINT, "After the update clinfo shows no device any more, please help"),
         (COMPLAINT, "clinfo only says 0 platforms on my machine"),

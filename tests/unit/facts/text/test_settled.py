@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.facts.text.cleaning import lines_of
 from gpudoctor.facts.text.roles import Roles
 from gpudoctor.facts.text.settled import is_settled
-from gpudoctor.model.signature import ADVICE, PROSE, TROUBLE
+from gpudoctor.model.signature import ADVICE, SETTLED, TROUBLE
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from gpudoctor.model.signature import ADVICE, PROSE, TROUBLE
 def test_a_message_that_somebody_no_longer_gets_is_no_trouble(line: str) -> None:
     assert is_settled(line)
     lines = lines_of("Notes of a week\n\n" + line)
-    assert Roles(lines)(2) == PROSE
+    assert Roles(lines)(2) == SETTLED
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,35 @@ def test_what_only_sounds_like_a_changelog_is_one_of_the_troubles() -> None:
     for line in ("Fixed-size buffer is too small: out of memory", "Fix it please, the run dies with CUDA error: out of memory"):
         lines = lines_of("Notes\n\n" + line)
         assert Roles(lines)(2) in TROUBLE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: No HIP GPUs are available. Fixed by joining the group render.",
+        "NCCL WARN Call to connect failed, solved after opening the ports",
+        "On 6.1 this used to die with hipErrorNoBinaryForGpu",
+        "Release notes: an illegal memory access was encountered in scatter",
+        "~~nvcc fatal : Unsupported gpu architecture~~ done",
+        "CUDA failure 700: an illegal memory access was encountered; seen in 1.18 and is fixed in 1.20, closing.",
+        "ring gfx_0 timeout, no longer seen",
+    ],
+)
+def test_a_remark_behind_a_message_settles_it(line: str) -> None:
+    assert is_settled(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: No HIP GPUs are available. Not fixed by joining the group render.",
+        "RuntimeError: No HIP GPUs are available (said to be fixed by 6.2)",
+        "The first error was fixed by reinstalling. Now: RuntimeError: No HIP GPUs are available",
+        "NCCL WARN Call to connect failed, solved by a restart but it comes again",
+        "RuntimeError: the size is not fixed by the model",
+        "This used to run in 5 s, now it hangs",
+        "CUDA error: out of memory, fixed in 2.9",
+    ],
+)
+def test_a_remark_that_leaves_the_trouble_settles_nothing(line: str) -> None:
+    assert not is_settled(line)
