@@ -12,7 +12,21 @@ from markup import bullets, code, heading, label, prose
 
 from gpudoctor.model.facts import FactSpec
 
-GUIDE = ("install", "check", "explain", "audit", "guard", "setup", "validate", "report", "pipelines", "fleet", "diff", "assistants", "verified")
+GUIDE = (
+    "install",
+    "check",
+    "explain",
+    "audit",
+    "guard",
+    "setup",
+    "validate",
+    "report",
+    "pipelines",
+    "fleet",
+    "diff",
+    "assistants",
+    "verified",
+)
 """Pages of docs/guide in the order of the site."""
 PICTURES = "../screenshots/"
 _LINK = re.compile(r"(!?)\[([^\[\]]*)\]\(([^()\s]+)\)")
