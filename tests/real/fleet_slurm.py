@@ -61,7 +61,7 @@ class Slurm:
         for name in self.nodes:
             self._start(name, ["sh", "-c", SLURMD, "sh", name], f"slurmd-{name}")
         said = ""
-        for _ in range(40):
+        for _ in range(240):  # at its start slurmd waits for the health check, also on the host where gpudoctor hangs
             said = self.run(["sinfo", "--noheader", "--Node", "--format", "%N %t"], check=False)
             if said.count(" idle") == len(self.nodes):
                 return
@@ -70,7 +70,7 @@ class Slurm:
 
     def logs(self) -> str:
         places = sorted(self.hosts.folder.glob("*.log")) + sorted(self.hosts.root.here("/var/log").glob("slurm*.log"))
-        return "\n".join(f"== {place.name}\n{place.read_text(errors='replace')[-1500:]}" for place in places)
+        return "\n".join(f"== {place.name}\n{place.read_text(errors='replace')[-600:]}" for place in places)
 
     def _start(self, name: str, words: list[str], log: str) -> None:
         with open(self.hosts.folder / f"{log}.log", "ab") as file:
