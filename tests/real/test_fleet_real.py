@@ -161,3 +161,24 @@ def test_two_collectors_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(list(FleetStore(store).every())) == 300
     assert sorted(info.hosts for info in FleetStore(store).runs()) == [100, 100, 100]
     json.loads(next(store.glob("rows/*/*.json")).read_text())
+
+
+def test_the_role_of_ansible_takes_the_rows_of_the_same_hosts(hosts: Fleet, tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    (tmp_path / "inventory").write_text("".join(f"{name}\n" for name in ("gpu01", "gpu02", "gpu04", "gpu11")))
+    env = {
+        **hosts.env, "ANSIBLE_HOST_KEY_CHECKING": "False", "ANSIBLE_HOME": str(tmp_path / "ansible"), "ANSIBLE_LOCALHOST_WARNING": "False",
+        "PATH": f"{Path(sys.executable).parent}:{hosts.env['PATH']}", "ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3",
+        "ANSIBLE_SSH_EXECUTABLE": str(hosts.folder / "bin" / "ssh"), "LC_ALL": "C.UTF-8",
+    }  # fmt: skip
+    book = REPOSITORY / "packaging/fleet/ansible/collect.yml"
+    given = ["-e", f"gpudoctor_rows={rows}", "-e", "gpudoctor_row_labels=role=train", "-e", "gpudoctor_row_timeout=60"]
+    done = subprocess.run(
+        ["ansible-playbook", "-i", str(tmp_path / "inventory"), *given, str(book)], env=env, capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode in (2, 4), done.stdout + done.stderr  # one cannot be reached, and one crashes
+    assert sorted(path.name for path in rows.iterdir()) == ["gpu01.json", "gpu02.json"], done.stdout + done.stderr
+    added = subprocess.run([*DOCTOR, "fleet", "add", "--store", str(tmp_path / "store"), str(rows)], capture_output=True, text=True, timeout=60)
+    assert added.returncode == 0, added.stderr
+    found = kept(tmp_path / "store")
+    assert sorted(found) == list(GOOD) and found["gpu01"].labels == {"role": "train"} and found["gpu02"].cards

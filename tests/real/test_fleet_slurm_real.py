@@ -58,7 +58,7 @@ def test_by_srun_inside_an_allocation(slurm: Slurm) -> None:
 
 
 def test_hosts_outside_of_the_allocation_are_refused(slurm: Slurm) -> None:
-    said, rows = collect(slurm, "/root/other", "--hosts", "n1,n9", nodes="n[1-2]")
+    said, rows = collect(slurm, "/root/other", "--engine", "srun", "--hosts", "n1,n9", nodes="n[1-2]")
     assert "n9 is not in the allocation" in said and not rows
 
 
