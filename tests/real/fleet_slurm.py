@@ -81,7 +81,8 @@ class Slurm:
     def run(self, words: list[str], *, check: bool = True, timeout: float = 200) -> str:
         """Runs it on the host of slurmctld and returns both streams."""
         done = subprocess.run(
-            self.hosts.inside(self.control, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout,
+            self.hosts.inside(self.control, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            timeout=timeout,
         )  # fmt: skip
         assert not check or done.returncode == 0, f"{words} exited with {done.returncode}: {done.stdout}\n{self.logs()}"
         return done.stdout

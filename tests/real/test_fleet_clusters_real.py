@@ -19,7 +19,9 @@ from gpudoctor.system.fleet_store import FleetStore
 pytestmark = pytest.mark.real
 
 
-def collect(environment: Path, store: Path, *words: str, env: dict[str, str]) -> tuple[subprocess.CompletedProcess[str], dict[str, FleetRow]]:
+def collect(
+    environment: Path, store: Path, *words: str, env: dict[str, str]
+) -> tuple[subprocess.CompletedProcess[str], dict[str, FleetRow]]:
     argv = [str(environment / "bin" / "python"), "-m", "gpudoctor", "fleet", "run", "--store", str(store), *words]
     done = subprocess.run(argv, env={**env, "PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, timeout=240)
     return done, {row.host: row for row in FleetStore(store).rows()}

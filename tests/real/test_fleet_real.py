@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from debian_root import REPOSITORY
 from fleet_hosts import Fleet, fleet
+from pyz_builder import clone, packed
 
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.system.fleet_store import FleetStore
@@ -53,7 +54,9 @@ def kept(store: Path) -> dict[str, FleetRow]:
 
 def test_by_clustershell_each_fault_is_told_and_stops_no_other(hosts: Fleet, tmp_path: Path) -> None:
     began = time.monotonic()
-    done = collect("--hosts", "@gpu", "--timeout", "40", "--labels", "role=train", "--expect-hosts", "gpu[01-12]", env=hosts.env, store=tmp_path)
+    done = collect(
+        "--hosts", "@gpu", "--timeout", "40", "--labels", "role=train", "--expect-hosts", "gpu[01-12]", env=hosts.env, store=tmp_path
+    )
     assert done.returncode == 4, done.stdout + done.stderr
     assert done.stdout.startswith("2 of 12 hosts answered.\n"), done.stdout
     assert done.stderr == ""
@@ -178,7 +181,19 @@ def test_the_role_of_ansible_takes_the_rows_of_the_same_hosts(hosts: Fleet, tmp_
     )  # fmt: skip
     assert done.returncode in (2, 4), done.stdout + done.stderr  # one cannot be reached, and one crashes
     assert sorted(path.name for path in rows.iterdir()) == ["gpu01.json", "gpu02.json"], done.stdout + done.stderr
-    added = subprocess.run([*DOCTOR, "fleet", "add", "--store", str(tmp_path / "store"), str(rows)], capture_output=True, text=True, timeout=60)
+    added = subprocess.run(
+        [*DOCTOR, "fleet", "add", "--store", str(tmp_path / "store"), str(rows)], capture_output=True, text=True, timeout=60
+    )
     assert added.returncode == 0, added.stderr
     found = kept(tmp_path / "store")
     assert sorted(found) == list(GOOD) and found["gpu01"].labels == {"role": "train"} and found["gpu02"].cards
+
+
+def test_the_zipapp_is_copied_run_and_removed(hosts: Fleet, tmp_path: Path) -> None:
+    file = packed(clone(tmp_path / "clone"), tmp_path / "gpudoctor.pyz")
+    before = set(os.listdir(hosts.root.here("/tmp")))
+    done = collect("--hosts", "gpu03,gpu10", "--deploy", str(file), "--timeout", "150", env=hosts.env, store=tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr  # gpudoctor of these hosts, which hangs and is absent, was not called
+    assert sorted(kept(tmp_path / "store")) == ["gpu03", "gpu10"]
+    assert not {name for name in set(os.listdir(hosts.root.here("/tmp"))) - before if name.startswith("gpudoctor-")}
+    assert not hosts.root.here("/root/.cache/gpudoctor/pyz").exists()

@@ -51,7 +51,9 @@ def test_by_srun_inside_an_allocation(slurm: Slurm) -> None:
     said, rows = collect(slurm, "/root/store", "--timeout", "40", "--labels", "role=train")
     assert said.startswith("2 of 5 hosts answered.\n"), said + slurm.logs()
     assert sorted(rows) == ["n1", "n2", "n3", "n4", "n5"]
-    assert [card.vendor for card in rows["n1"].cards] == ["nvidia", "nvidia"] and rows["n2"].cards and rows["n2"].labels == {"role": "train"}
+    assert (
+        [card.vendor for card in rows["n1"].cards] == ["nvidia", "nvidia"] and rows["n2"].cards and rows["n2"].labels == {"role": "train"}
+    )
     assert rows["n3"].failed == "no answer within 40 s"
     assert rows["n4"].failed == "no answer within 40 s; what it sent is no row"  # srun waits for n3, and says nothing of n4
     assert rows["n5"].failed == "exit status 3 without an answer: Traceback: something"
