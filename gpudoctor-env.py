@@ -32,7 +32,7 @@ import time
 
 # What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
-REVISION = 1
+REVISION = 2
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 LIBRARY_FOLDERS = (
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64",
@@ -52,8 +52,7 @@ COMFY_AT_HOME = ("ComfyUI", "comfy/ComfyUI", "Documents/ComfyUI", "ComfyUI_windo
 QUESTIONS = r"""
 [devices] GPUs, the drivers that are bound to them, and device nodes
 list /sys/bus/pci/devices :: {gpu}
-link /sys/bus/pci/devices/{gpu}
-link /sys/bus/pci/devices/{gpu}/driver
+link /sys/bus/pci/devices/{gpu}{,/driver}
 read /sys/bus/pci/devices/{gpu}/{vendor,device,class,numa_node,max_link_speed,current_link_speed,max_link_width,current_link_width}
 read /sys/bus/pci/devices/{gpu}/mem_info_{vram_total,vram_used,vis_vram_total,gtt_total,gtt_used}
 read /sys/bus/pci/devices/{gpu}/resource :: largest
@@ -72,6 +71,8 @@ link /sys/class/accel/accel*/device
 list /sys/bus/pci/devices/{gpu}/accel
 read /sys/bus/pci/devices/{gpu}/{revision,fw_version}
 read /proc/self/limits :: ^Max locked memory
+read /sys/class/infiniband/*/{hca_type,device/numa_node}
+read /sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer}
 run 3 id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
@@ -95,8 +96,7 @@ read /proc/driver/nvidia/version
 run 5 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 5 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 else run 5 nvidia-smi -L
-run 3 modinfo -F version nvidia
-run 3 modinfo -F license nvidia
+run 3 modinfo -F {version,license} nvidia
 run 3 modprobe -n -v nvidia
 run 4 dkms status
 run 3 prime-select query
@@ -107,8 +107,7 @@ list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/driv
 list /lib/modules/{release}/kernel :: ^nvidia
 read /etc/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
 read {/usr,}/lib/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|nvidia|nouveau)\b
-run 5 rocminfo :: rocminfo
-run 5 /opt/rocm/bin/rocminfo :: rocminfo
+run 5 {,/opt/rocm/bin/}rocminfo :: rocminfo
 run 5 amd-smi version --json
 run 5 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
 run 5 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
@@ -140,16 +139,13 @@ link /opt/rocm
 read /opt/rocm*/.info/version
 there /opt/rocm*/lib/librocdxg.so
 list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-list /opt/rocm*/lib :: libraries
+list {/opt/rocm*/lib,/usr/local/cuda/lib64,/opt/intel/oneapi/redist/lib} :: libraries
 there /usr/local/cuda
-list /usr/local/cuda/lib64 :: libraries
 read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
-run 4 nvcc --version :: release
-run 4 /usr/local/cuda/bin/nvcc --version :: release
+run 4 {,/usr/local/cuda/bin/}nvcc --version :: release
 there {/opt,{home}}/intel/oneapi/setvars.sh
 list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /opt/intel/oneapi/redist/lib :: libraries
 list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
 list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
 list {home} :: (?i)^poplar
@@ -174,8 +170,7 @@ read /proc/device-tree/model
 read /etc/nv_tegra_release :: ^# R
 there /dev/nvidia-uvm
 list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /etc/cdi
-list /{var/run,run}/cdi
+list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
 run 5 /usr/lib/wsl/lib/nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 5 /usr/lib/wsl/lib/nvidia-smi -L
@@ -217,10 +212,9 @@ list {/usr/local,/usr}/lib/ollama/rocm*/rocblas/library :: ^TensileLibrary_lazy_
 list {path} :: ^libggml
 run 6 llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
 run 4 llama-server --version || llama-cli --version || llama-bench --version
-run 4 ldd {path}/libggml-cuda.so
-run 4 ldd {path}/libggml-hip.so
-run 4 ldd {path}/libggml-vulkan.so
+run 4 ldd {path}/libggml-{cuda,hip,vulkan,sycl,opencl}.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
+list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {comfy}/{main.py,comfy/cli_args.py,custom_nodes}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$
@@ -300,57 +294,57 @@ SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ AC
 """.split()
 LISTED_WORDS = frozenset(
 	"""
-aarch acc acceleration accelerator acpi activate activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
-alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda aname
-announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect assistant
-aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bandwidth barcelo
-basekit battlemage bazzite bcs bda beegfs beignet benchmark beside bfloat bgpu billions binaries bios bitaccess black blackwell blas blob
-board bochs boost boot brake branch bridge bring broadcast broadcom broadwell brought broxton buildkit bwd bxpu cachyos caffe cann capable
-cargo carriage carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate
-clenqueue clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat
-compose computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc
-ction ctl ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver
-cusparse cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck
-declaring demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff
-dggml dgx diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp
-dpctl dracut dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo edit editable
-edition efi efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric
-fallen fbgemm fdf fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids
-foreach forge fpga framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm
-genai genuineintel gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpudirect gpuopencl gpustat
-gradient granite grants gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell
-hawk hbm hca headless heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg
-hpp hpu hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror inactive increasing inductor infiniband
-ini initramfs inl insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack
-jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun
-lab lake lanes lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti libdevice libdirs libegl libelf libglx
-libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc libtpu licence lightning linuxmint
-llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs
-maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes mendocino metal metax meteor mgag mhz mib
-micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount mpi mpl msvc mtl mtu multiarray musa musl
-musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic ninja nixos nncf nnvv nobara nodevfiles noisy
-nonetype nonsense norm normalised normalvram notfound nova novram nowhere nvcr nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink
-nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci oculink offload oled oneccl online onnx oom
-ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum orca orch orin outofmemory overlay overlayfs
-pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder pciback peak peermem pentium pep perf
-persistence phb phys picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte powersave powervr ppc
-prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate psu pthread pti ptx
-ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm quantization
-quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds rebuilt recogni
-recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov renoir replicas
-repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip rocket rocky rom
-roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn salloc satisfies
-sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat shims shm sibling
-sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs snap softpipe solve southern spark spconv speedup
-sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup subgroupsize sudden sudo
-survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib temperature template tensor tesla tflop thermal thor
-throttle throughput tiger tile timedout today tokenizer tonga toolbox topo torchrun torvalds tpu train traits transformers tritonmissing
-tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated uncorrect uncorrectable undeclared unhealthy uninstall unlicensed
-unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream userprofile utc
-utilisation utilization uverbs vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers vii
-virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey whisper
-whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay zeinit
-zen zesinit zink zluda znver zope zorin zypper
+aarch acc acceleration accelerator acpi activate activations ada adamw adapterram admits adreno aer aff affinity agree ailed akmod
+alchemist alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda
+aname announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect
+assistant aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bandwidth
+barcelo basekit battlemage bazzite bcs bda beegfs beignet benchmark beside bfloat bgpu billions binaries bios bitaccess black blackwell
+blas blob board bochs boost boot brake branch bridge bring broadcast broadcom broadwell brought broxton buildkit bwd bxpu cachyos caffe
+cann capable cargo carriage carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang
+clblast clcreate clenqueue clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil
+complains complexfloat compose computername contradiction contributor converge convolution cooperative coreml corrupt corruption
+credential crescent cse csrc ction ctl ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit
+cupti cupy curand cusolver cusparse cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp
+deadline debian debugfs deck declaring demand dense deserialize despite detectron deterministic devel development deviceid devicename
+devicequery devicetype devuan dff dggml dgx diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn
+dnnlroot downgraded dozen dpcpp dpctl dracut dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib
+dynamo dzn ecc echo edit editable edition efi efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc
+ethernet exllama expandable expkeysig fabric fallen fbgemm fdf fdinfo fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted
+fitting flash flavour flex fma fooocus forbids foreach forge fpga framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits
+gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm genai genuineintel gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt
+gptq gptqmodel gpudirect gpuopencl gpustat gradient granite grants gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana
+half halo hardened hardware hasvk haswell hawk hbm headless heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo
+honeykrisp hopper hotfix hottest hpg hpp hpu hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror
+inactive increasing inductor ini initramfs inl insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island
+isp ivpu jasper jaxlib jetpack jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kib kit kmd kmg kmgt kmod koboldcpp
+kompute krackan kubelet kubepods kunlun lab lake lanes lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti
+libdevice libdirs libegl libelf libglx libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc
+libtpu licence lightning linkup linuxmint llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram
+lpg lstm lts lucienne lunar lustre lvp lxcfs maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes
+mendocino metal metax meteor mgag mhz mib micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount
+mpi mpl msvc mtl mtu multiarray musa musl musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic
+ninja nixos nncf nnvv nobara nodevfiles noisy nonetype nonsense norm normalised normalvram notfound nova novram nowhere nvcr nvcuda nvdm
+nvidiactl nvidiafb nvjitlink nvk nvl nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci
+oculink offload oled oneccl online onnx oom ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum
+orca orch orin outofmemory overlay overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder
+pciback pdev peak peermem pentium pep perf persistence phb picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry
+polaris ponte powersave powervr ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf
+proxmox pstate psu pthread pti ptx ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn
+qcom quadro qualcomm quantization quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme
+reboot rebuilds rebuilt recogni recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt
+remedy remov renoir replicas repository reserve resident resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter
+rnn roce rock rockchip rocket rocky rom roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage
+sageattention sageattn salloc satisfies sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl
+sglang shaderfloat shims shm sibling sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs snap softpipe
+solve southern spark spconv speedup sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam stolen storagebuffer strategy strix
+stuck studio subgroup subgroupsize sudden sudo survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib
+temperature template tensor tesla tflop thermal thor throttle throughput tiger tile timedout today tokenizer tonga toolbox topo torchrun
+torvalds tpu train traits transformers tritonmissing tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated uncorrect
+uncorrectable undeclared unhealthy uninstall unlicensed unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth
+unsuccessful unsure upgrade upstream userprofile utc utilisation utilization uverbs vae valueerror vbios vecchio vector vega ven vendorid
+venus verb verification vgpu videodrivers vii virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark
+watts wddm webui wedged wgpu whiskey whisper whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen
+xeon xgmi xnnpack xorg xserver xtx yay zeinit zen zesinit zink zluda znver zope zorin zypper
 """.split()
 )
 

@@ -20,6 +20,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
 from gpudoctor.model.audit_document import AuditDocument
 from gpudoctor.model.change import Diff
+from gpudoctor.model.fleet_row import FleetRow
+from gpudoctor.model.fleet_view import FleetView
 from gpudoctor.model.guard import Guard
 from gpudoctor.model.plan_document import PlanDocument
 from gpudoctor.model.policy_document import PolicyTable
@@ -33,6 +35,8 @@ DOCUMENTS: dict[str, tuple[type, str]] = {
     "diff": (Diff, "gpudoctor.diff/1"),
     "audit": (AuditDocument, "gpudoctor.audit/1"),
     "guard": (Guard, "gpudoctor.guard/1"),
+    "row": (FleetRow, "gpudoctor.row/1"),
+    "fleet": (FleetView, "gpudoctor.fleet/1"),
     "policy": (PolicyTable, "urn:gpudoctor:policy:1"),
 }
 """By the name of the file: the type of the document, and the id of the schema."""

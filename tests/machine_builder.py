@@ -77,7 +77,8 @@ class Machine:
         self.file("/proc/meminfo", "MemTotal:       32768000 kB\nMemAvailable:   24000000 kB\n")
         self.env(HOME="/home/user", PATH="/home/user/venv/bin:/usr/bin:/bin", VIRTUAL_ENV="/home/user/venv")
         self.run("uname", "-a", out=f"Linux host {kernel} #1 SMP x86_64 x86_64 x86_64 GNU/Linux\n")
-        return self.run("id", out=f"uid=1000(user) gid=1000(user) groups={groups}\n")
+        identity = "uid=0(root) gid=0(root)" if groups == "0(root)" else "uid=1000(user) gid=1000(user)"
+        return self.run("id", out=f"{identity} groups={groups}\n")
 
     def pci(
         self, address: str, ids: str, kind: str = "0x030000", driver: str | None = None, bar: int = 16 << 30, node: bool = True
@@ -96,6 +97,13 @@ class Machine:
                 self.file(f"/dev/dri/{name}{number}").file(f"/sys/class/drm/{name}{number}/dev", "226:0\n")
                 self.modes[f"/dev/dri/{name}{number}"] = ("crw-rw----", "video" if name == "card" else "render")
             self.cards += 1
+        return self
+
+    def amd_memory(self, address: str, vram: tuple[int, int], gtt: tuple[int, int]) -> Machine:
+        """What amdgpu counts: (bytes, bytes in use) of video memory, and of main memory that the GPU may map."""
+        values = {"vram_total": vram[0], "vram_used": vram[1], "vis_vram_total": vram[0], "gtt_total": gtt[0], "gtt_used": gtt[1]}
+        for name, value in values.items():
+            self.file(f"/sys/bus/pci/devices/{address}/mem_info_{name}", f"{value}\n")
         return self
 
     def on_switch(self, card: str, maker: str, slot: tuple[str, str], own: tuple[str, str]) -> Machine:
@@ -190,6 +198,11 @@ class Machine:
         self.frameworks = dict(frameworks) if frameworks is not None else None
         return self
 
+    def memory(self, address: str, **sizes: int) -> Machine:
+        """What a right diagnosis says of the memory of the GPU at this address: fields of the fact gpu_memory."""
+        self.expected.setdefault("memory", {})[address] = sizes
+        return self
+
     def expect(
         self, errors: Sequence[str] = (), first: str | None = None, also: Sequence[str] = (), never: Sequence[str] = (), **verdicts: str
     ) -> Machine:
@@ -238,14 +251,22 @@ class Machine:
         verdicts = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.expected["verdicts"].items())
         keys = ("errors", "also", *(("never",) if self.expected.get("never") else ()), "first_broken")
         table = "".join(f"{key} = {json.dumps(self.expected[key])}\n" for key in keys)
-        (folder / "expect.toml").write_text(f"{table}\n[verdicts]\n{verdicts}")
+        memory = "".join(
+            f"\n[memory.{json.dumps(address)}]\n" + "".join(f"{name} = {size}\n" for name, size in sizes.items())
+            for address, sizes in self.expected.get("memory", {}).items()
+        )
+        (folder / "expect.toml").write_text(f"{table}\n[verdicts]\n{verdicts}{memory}")
         return folder
 
 
 if __name__ == "__main__":
     from machine_stories import MACHINES
+    from machine_stories_apple import APPLE_MACHINES
+    from machine_stories_containers import CONTAINER_MACHINES
+    from machine_stories_llama import LLAMA_MACHINES
+    from machine_stories_memory import MEMORY_MACHINES
     from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES, *NETWORK_MACHINES):
+    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES, *MEMORY_MACHINES, *CONTAINER_MACHINES):
         machine.write()

@@ -82,7 +82,9 @@ MACHINES = (
     linux("rtx4090-ort-two-wheels").nvidia().environment_of({"onnxruntime-gpu": "1.20.2", "onnxruntime": "1.20.1", "numpy": "2.1.0"}),
     linux("rx7600-no-override").pci("0000:03:00.0", "1002:7480", driver="amdgpu").file("/dev/kfd").environment_of(ROCM_WHEEL),
     amd("rx7600-not-in-group", "1002:7480", groups="1000(user)").environment_of(ROCM_WHEEL),
-    amd("rx6800-healthy", "1002:73bf").environment_of(ROCM_WHEEL, torch_sees("AMD Radeon RX 6800")),
+    amd("rx6800-healthy", "1002:73bf")
+    .amd_memory("0000:03:00.0", vram=(17163091968, 1258291200), gtt=(33500000000, 40000000))
+    .environment_of(ROCM_WHEEL, torch_sees("AMD Radeon RX 6800")),
     amd("mi300x-healthy", "1002:74a1").environment_of(ROCM_WHEEL, torch_sees("AMD Instinct MI300X")),
     amd("rx6800-narrow-slot", "1002:73bf")
     .on_switch("0000:03:00.0", "1002", slot=("8.0 GT/s PCIe", "4"), own=("16.0 GT/s PCIe", "16"))
@@ -130,6 +132,7 @@ MACHINES = (
     .environment_of({"torch": "2.7.1+cpu", "numpy": "2.1.0"}, {"torch": {**SEEN, "version": "2.7.1+cpu", "devices": []}}),
     linux("laptop-ryzen-cpu-torch")
     .pci("0000:04:00.0", "1002:1638", driver="amdgpu")
+    .amd_memory("0000:04:00.0", vram=(536870912, 301989888), gtt=(14981840896, 104857600))
     .environment_of({"torch": "2.7.1+cpu", "numpy": "2.1.0"}, {"torch": {**SEEN, "version": "2.7.1+cpu", "devices": []}}),
     linux("pocl-on-a-processor")
     .pci("0000:00:02.0", "1234:1111", node=False)
@@ -154,7 +157,9 @@ EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "rtx4090-torch-crashes": (["framework-crashes"], "torch-cuda/framework", {"torch-cuda": "broken"}),
     "rtx4090-torch-not-inspected": ([], "", {"torch-cuda": "unknown"}),
     "rtx4090-smi-times-out": ([], "", {"torch-cuda": "unknown"}),
-    "rtx4090-ort-cuda13": (["onnxruntime-driver-too-old-for-cuda"], "onnxruntime/user-driver", {"onnxruntime": "broken"}),
+    "rtx4090-ort-cuda13": (
+        ["onnxruntime-cuda-libraries-missing", "onnxruntime-driver-too-old-for-cuda"],
+        "onnxruntime/user-driver", {"onnxruntime": "broken"}),
     "rx7600-not-in-group": (["amd-kfd-not-accessible"], "torch-rocm/device-node", {"torch-rocm": "broken"}),
     "rx6800-healthy": ([], "", {"torch-rocm": "ok"}),
     "rx6800-narrow-slot": ([], "", {"torch-rocm": "ok"}),

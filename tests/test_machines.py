@@ -28,6 +28,9 @@ def test_machine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = {stack["stack"]: stack["verdict"] for stack in report["stacks"]}
     for stack, verdict in expected["verdicts"].items():
         assert verdicts[stack] == verdict, stack
+    memory = {gpu["address"]: gpu for gpu in report["facts"].get("gpu_memory") or ()}
+    for address, sizes in expected.get("memory", {}).items():
+        assert {name: memory[address].get(name) for name in sizes} == sizes, address
 
 
 def test_there_are_machines_of_every_kind() -> None:

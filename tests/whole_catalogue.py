@@ -7,8 +7,9 @@ from functools import cache
 
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.collect import gather
+from gpudoctor.facts.collect import Gathered, derive, probed
 from gpudoctor.facts.text.cleaning import lines_of, unquoted
+from gpudoctor.facts.text.evidence import Evidence
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
 from gpudoctor.knowledge.compiled_catalogue import Entry
@@ -19,6 +20,7 @@ from gpudoctor.model.facts import Facts
 from gpudoctor.model.report import Finding
 from gpudoctor.rules.signatures import SearchedText
 from gpudoctor.services import checking
+from gpudoctor.system.pasted_host import PastedHost
 
 
 @cache
@@ -42,6 +44,20 @@ def _asked(entries: Iterable[Entry]) -> tuple[Check, ...]:
     return tuple(catalogue().checks[place] for place in sorted(known[name] for name in names))
 
 
+def _probed(evidence: Evidence) -> Gathered:
+    """What the probes say of the machine that a text shows. Most texts show none, of which the probes always say the same."""
+    machine = machine_of(evidence)
+    if evidence.commands or evidence.files or evidence.variables or evidence.python():
+        return probed(machine)
+    said = _of_no_machine(machine.platform)
+    return Gathered(Facts(dict(said.facts.items())), list(said.incidents))
+
+
+@cache
+def _of_no_machine(platform: str) -> Gathered:
+    return probed(PastedHost({}, {}, {}, {}, platform))
+
+
 @cache
 def findings(text: str) -> tuple[Finding, ...]:
     """In reading order. A check that can have no finding is not asked, as in explain (test_narrowed_catalogue)."""
@@ -49,7 +65,9 @@ def findings(text: str) -> tuple[Finding, ...]:
     searched = SearchedText(lines, Roles(lines))
     everything = catalogue()
     evidence, sheet = take(lines)
-    gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))
+    gathered = _probed(evidence)
+    settle(evidence, sheet, gathered.facts)
+    derive(gathered)
     asked = _asked((*checking.speaking_by_messages(searched), *checking.speaking_by_facts(gathered.facts)))
     hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
     narrowed = Catalogue(checks=asked, stacks=everything.stacks)

@@ -81,8 +81,9 @@ def _range(version: str, *, caret: bool) -> list[str]:
 
 def of_address(address: str) -> tuple[str, str]:
     """Name and '==version' from the address or path of a wheel or source archive; ('', '') where it has none."""
-    part = unquote(urlsplit(address).path if "://" in address else address).replace("\\", "/").rsplit("/", 1)[-1].strip()
     try:
+        path = urlsplit(address).path if "://" in address else address  # ValueError: a bracket without its partner
+        part = unquote(path).replace("\\", "/").rsplit("/", 1)[-1].strip()
         if part.endswith(".whl"):
             name, version, _, _ = parse_wheel_filename(part)
         elif part.endswith((".tar.gz", ".zip")):

@@ -14,8 +14,10 @@ from gpudoctor.model.measurement import OUT_OF_TIME
 
 KEY = ("workload", "task", "framework", "backend", "dtype", "batch", "input", "replicas")
 WORK = ("workload", "task", "dtype", "batch", "input", "replicas")
-FAMILIES = {"ipex": "torch", "torch-directml": "torch", "torch-opencl": "torch", "poptorch": "torch", "popart": "poptorch"}
-"""Frameworks that are another with a backend of its own."""
+FAMILIES = {
+    "ipex": "torch", "torch-directml": "torch", "torch-opencl": "torch", "poptorch": "torch", "popart": "torch", "llama-bench": "llama-cpp",
+}  # fmt: skip
+"""Frameworks that are another with a backend of its own; llama.cpp's own program times the same library as its binding for Python."""
 CONDITIONS = ("framework", "backend", "framework_version", "device_name", "compile", "optimizer", "includes", "environment")
 FACTS = (
     ("kernel", "kernel.release"), ("system", "os.name"), ("platform", "platform.kind"), ("processor", "cpu.model"), ("cores", "cpu.cores"),

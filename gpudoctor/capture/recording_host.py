@@ -8,9 +8,13 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host, Mode, Ran, Text
 
 CHILD = "gpudoctor-child"
+_OPEN_FILES = lazy(r"/proc/\d{1,10}/fd(?:/\d{1,10})?")
+"""The files that other processes have open: what they are called is nobody's business, except for the nodes of GPUs and NPUs."""
+_GPU_NODES = ("/dev/dri/", "/dev/accel/")
 
 
 def child_digest(argv: Sequence[str], stdin_text: str) -> str:
@@ -100,6 +104,8 @@ class RecordingHost:
 
     def listdir(self, path: str) -> list[str]:
         names = self._inner.listdir(path)
+        if _OPEN_FILES.fullmatch(path):
+            return names
         if names or self._inner.exists(path):
             self.recording.folders[path] = names
         elif self._inner.knows(path):
@@ -108,7 +114,7 @@ class RecordingHost:
 
     def readlink(self, path: str) -> str | None:
         target = self._inner.readlink(path)
-        if target is not None:
+        if target is not None and (target.startswith(_GPU_NODES) or not _OPEN_FILES.fullmatch(path)):
             self.recording.links[path] = target
         return target
 

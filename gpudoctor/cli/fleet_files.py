@@ -18,21 +18,27 @@ SHOWN = 10
 
 @click.command("add")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--host", metavar="HOST", help="The host of results of other programs that name none (the name of the file).")
+@click.option("--run", metavar="RUN", help="The run that results of other programs belong to (their day).")
 @STORE
-def add(paths: tuple[str, ...], store: str | None) -> int:
+def add(paths: tuple[str, ...], host: str | None, run: str | None, store: str | None) -> int:
     """Take rows of hosts from files and folders: what `gpudoctor check --format row` wrote, one row for each file or line.
 
-    A file that is no row is refused with the reason, and the others are taken. Exit status 2: nothing could be taken.
+    Results of other programs are taken beside them: dcgmi diag -j, sb result diagnosis, NVIDIA Health Validation and the node smoke test
+    of AMD Primus. Other files are refused with the reason, and the rest is taken. Exit status 2: nothing could be taken.
     """
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.services import fleet_files
-    from gpudoctor.system.fleet_store import FleetStore, store_folder
+    from gpudoctor.system.fleet_store import HOST_NAME, RUN_NAME, FleetStore, store_folder
 
+    for option, name, pattern in (("--host", host, HOST_NAME), ("--run", run, RUN_NAME)):
+        if name is not None and not pattern.fullmatch(name):
+            raise BadInput(f"{option} {visible(name)}: expected letters, digits, '.', '_' and '-', beginning with a letter or digit")
     line = StatusLine(quiet=False)
     place = store_folder(store)
     try:
-        done = fleet_files.add(FleetStore(place), paths, line.looking)
+        done = fleet_files.add(FleetStore(place), paths, line.looking, fleet_files.Naming(host or "", run or ""))
     except OSError as error:
         raise BadInput(f"{error.filename or place}: {error.strerror or error}") from error
     finally:

@@ -79,7 +79,7 @@ def _screen(done: Progress, store: str | None) -> str:
     """How many answered, and the others by their reasons, the most frequent first."""
     import shlex
 
-    from gpudoctor.fleet.node_sets import fold
+    from gpudoctor.model.node_sets import fold
     from gpudoctor.reporters.shared.escape import visible
 
     number = len(done.answered) + len(done.failed)

@@ -279,8 +279,9 @@ def _merge(findings: list[Finding]) -> Finding:
     if len(findings) > 1:
         commands = tuple(dict.fromkeys(command for finding in findings for command in finding.advice.commands))
         others = {finding.title for finding in findings} - {first.title}
+        more = max(len(subjects) - 1, len(others))  # one device may lack several things
         first = replace(
-            first, subjects=subjects, title=first.title + (f" (and {len(subjects) - 1} more)" if others else ""),
+            first, subjects=subjects, title=first.title + (f" (and {more} more)" if others else ""),
             stacks=tuple(dict.fromkeys(stack for finding in findings for stack in finding.stacks)),
             evidence=tuple(dict.fromkeys(line for finding in findings for line in finding.evidence)),
             advice=replace(first.advice, commands=commands), confirmed=max(finding.confirmed for finding in findings),

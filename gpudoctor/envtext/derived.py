@@ -56,56 +56,56 @@ SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ AC
 """.split()
 LISTED_WORDS = frozenset(
     """
-aarch acc acceleration accelerator acpi activate activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
-alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda aname
-announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect assistant
-aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bandwidth barcelo
-basekit battlemage bazzite bcs bda beegfs beignet benchmark beside bfloat bgpu billions binaries bios bitaccess black blackwell blas blob
-board bochs boost boot brake branch bridge bring broadcast broadcom broadwell brought broxton buildkit bwd bxpu cachyos caffe cann capable
-cargo carriage carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate
-clenqueue clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat
-compose computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc
-ction ctl ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver
-cusparse cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck
-declaring demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff
-dggml dgx diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp
-dpctl dracut dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo edit editable
-edition efi efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric
-fallen fbgemm fdf fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids
-foreach forge fpga framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm
-genai genuineintel gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpudirect gpuopencl gpustat
-gradient granite grants gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell
-hawk hbm hca headless heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg
-hpp hpu hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror inactive increasing inductor infiniband
-ini initramfs inl insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack
-jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun
-lab lake lanes lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti libdevice libdirs libegl libelf libglx
-libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc libtpu licence lightning linuxmint
-llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs
-maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes mendocino metal metax meteor mgag mhz mib
-micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount mpi mpl msvc mtl mtu multiarray musa musl
-musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic ninja nixos nncf nnvv nobara nodevfiles noisy
-nonetype nonsense norm normalised normalvram notfound nova novram nowhere nvcr nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink
-nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci oculink offload oled oneccl online onnx oom
-ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum orca orch orin outofmemory overlay overlayfs
-pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder pciback peak peermem pentium pep perf
-persistence phb phys picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte powersave powervr ppc
-prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate psu pthread pti ptx
-ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm quantization
-quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds rebuilt recogni
-recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov renoir replicas
-repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip rocket rocky rom
-roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn salloc satisfies
-sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat shims shm sibling
-sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs snap softpipe solve southern spark spconv speedup
-sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup subgroupsize sudden sudo
-survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib temperature template tensor tesla tflop thermal thor
-throttle throughput tiger tile timedout today tokenizer tonga toolbox topo torchrun torvalds tpu train traits transformers tritonmissing
-tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated uncorrect uncorrectable undeclared unhealthy uninstall unlicensed
-unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream userprofile utc
-utilisation utilization uverbs vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers vii
-virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey whisper
-whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay zeinit
-zen zesinit zink zluda znver zope zorin zypper
+aarch acc acceleration accelerator acpi activate activations ada adamw adapterram admits adreno aer aff affinity agree ailed akmod
+alchemist alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda
+aname announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect
+assistant aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bandwidth
+barcelo basekit battlemage bazzite bcs bda beegfs beignet benchmark beside bfloat bgpu billions binaries bios bitaccess black blackwell
+blas blob board bochs boost boot brake branch bridge bring broadcast broadcom broadwell brought broxton buildkit bwd bxpu cachyos caffe
+cann capable cargo carriage carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang
+clblast clcreate clenqueue clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil
+complains complexfloat compose computername contradiction contributor converge convolution cooperative coreml corrupt corruption
+credential crescent cse csrc ction ctl ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit
+cupti cupy curand cusolver cusparse cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp
+deadline debian debugfs deck declaring demand dense deserialize despite detectron deterministic devel development deviceid devicename
+devicequery devicetype devuan dff dggml dgx diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn
+dnnlroot downgraded dozen dpcpp dpctl dracut dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib
+dynamo dzn ecc echo edit editable edition efi efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc
+ethernet exllama expandable expkeysig fabric fallen fbgemm fdf fdinfo fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted
+fitting flash flavour flex fma fooocus forbids foreach forge fpga framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits
+gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm genai genuineintel gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt
+gptq gptqmodel gpudirect gpuopencl gpustat gradient granite grants gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana
+half halo hardened hardware hasvk haswell hawk hbm headless heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo
+honeykrisp hopper hotfix hottest hpg hpp hpu hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror
+inactive increasing inductor ini initramfs inl insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island
+isp ivpu jasper jaxlib jetpack jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kib kit kmd kmg kmgt kmod koboldcpp
+kompute krackan kubelet kubepods kunlun lab lake lanes lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti
+libdevice libdirs libegl libelf libglx libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc
+libtpu licence lightning linkup linuxmint llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram
+lpg lstm lts lucienne lunar lustre lvp lxcfs maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes
+mendocino metal metax meteor mgag mhz mib micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount
+mpi mpl msvc mtl mtu multiarray musa musl musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic
+ninja nixos nncf nnvv nobara nodevfiles noisy nonetype nonsense norm normalised normalvram notfound nova novram nowhere nvcr nvcuda nvdm
+nvidiactl nvidiafb nvjitlink nvk nvl nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci
+oculink offload oled oneccl online onnx oom ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum
+orca orch orin outofmemory overlay overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder
+pciback pdev peak peermem pentium pep perf persistence phb picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry
+polaris ponte powersave powervr ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf
+proxmox pstate psu pthread pti ptx ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn
+qcom quadro qualcomm quantization quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme
+reboot rebuilds rebuilt recogni recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt
+remedy remov renoir replicas repository reserve resident resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter
+rnn roce rock rockchip rocket rocky rom roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage
+sageattention sageattn salloc satisfies sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl
+sglang shaderfloat shims shm sibling sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs snap softpipe
+solve southern spark spconv speedup sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam stolen storagebuffer strategy strix
+stuck studio subgroup subgroupsize sudden sudo survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib
+temperature template tensor tesla tflop thermal thor throttle throughput tiger tile timedout today tokenizer tonga toolbox topo torchrun
+torvalds tpu train traits transformers tritonmissing tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated uncorrect
+uncorrectable undeclared unhealthy uninstall unlicensed unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth
+unsuccessful unsure upgrade upstream userprofile utc utilisation utilization uverbs vae valueerror vbios vecchio vector vega ven vendorid
+venus verb verification vgpu videodrivers vii virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark
+watts wddm webui wedged wgpu whiskey whisper whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen
+xeon xgmi xnnpack xorg xserver xtx yay zeinit zen zesinit zink zluda znver zope zorin zypper
 """.split()
 )

@@ -13,7 +13,7 @@ A command `@name` is one of derived.COMMANDS.
 
 from __future__ import annotations
 
-REVISION = 1
+REVISION = 2
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64",
@@ -33,8 +33,7 @@ COMFY_AT_HOME = ("ComfyUI", "comfy/ComfyUI", "Documents/ComfyUI", "ComfyUI_windo
 QUESTIONS = r"""
 [devices] GPUs, the drivers that are bound to them, and device nodes
 list /sys/bus/pci/devices :: {gpu}
-link /sys/bus/pci/devices/{gpu}
-link /sys/bus/pci/devices/{gpu}/driver
+link /sys/bus/pci/devices/{gpu}{,/driver}
 read /sys/bus/pci/devices/{gpu}/{vendor,device,class,numa_node,max_link_speed,current_link_speed,max_link_width,current_link_width}
 read /sys/bus/pci/devices/{gpu}/mem_info_{vram_total,vram_used,vis_vram_total,gtt_total,gtt_used}
 read /sys/bus/pci/devices/{gpu}/resource :: largest
@@ -53,6 +52,8 @@ link /sys/class/accel/accel*/device
 list /sys/bus/pci/devices/{gpu}/accel
 read /sys/bus/pci/devices/{gpu}/{revision,fw_version}
 read /proc/self/limits :: ^Max locked memory
+read /sys/class/infiniband/*/{hca_type,device/numa_node}
+read /sys/class/infiniband/*/ports/*/{state,phys_state,rate,link_layer}
 run 3 id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
@@ -76,8 +77,7 @@ read /proc/driver/nvidia/version
 run 5 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 5 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 else run 5 nvidia-smi -L
-run 3 modinfo -F version nvidia
-run 3 modinfo -F license nvidia
+run 3 modinfo -F {version,license} nvidia
 run 3 modprobe -n -v nvidia
 run 4 dkms status
 run 3 prime-select query
@@ -88,8 +88,7 @@ list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/driv
 list /lib/modules/{release}/kernel :: ^nvidia
 read /etc/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
 read {/usr,}/lib/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|nvidia|nouveau)\b
-run 5 rocminfo :: rocminfo
-run 5 /opt/rocm/bin/rocminfo :: rocminfo
+run 5 {,/opt/rocm/bin/}rocminfo :: rocminfo
 run 5 amd-smi version --json
 run 5 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
 run 5 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
@@ -121,16 +120,13 @@ link /opt/rocm
 read /opt/rocm*/.info/version
 there /opt/rocm*/lib/librocdxg.so
 list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-list /opt/rocm*/lib :: libraries
+list {/opt/rocm*/lib,/usr/local/cuda/lib64,/opt/intel/oneapi/redist/lib} :: libraries
 there /usr/local/cuda
-list /usr/local/cuda/lib64 :: libraries
 read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
-run 4 nvcc --version :: release
-run 4 /usr/local/cuda/bin/nvcc --version :: release
+run 4 {,/usr/local/cuda/bin/}nvcc --version :: release
 there {/opt,{home}}/intel/oneapi/setvars.sh
 list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /opt/intel/oneapi/redist/lib :: libraries
 list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
 list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
 list {home} :: (?i)^poplar
@@ -155,8 +151,7 @@ read /proc/device-tree/model
 read /etc/nv_tegra_release :: ^# R
 there /dev/nvidia-uvm
 list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /etc/cdi
-list /{var/run,run}/cdi
+list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
 run 5 /usr/lib/wsl/lib/nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 5 /usr/lib/wsl/lib/nvidia-smi -L
@@ -198,10 +193,9 @@ list {/usr/local,/usr}/lib/ollama/rocm*/rocblas/library :: ^TensileLibrary_lazy_
 list {path} :: ^libggml
 run 6 llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
 run 4 llama-server --version || llama-cli --version || llama-bench --version
-run 4 ldd {path}/libggml-cuda.so
-run 4 ldd {path}/libggml-hip.so
-run 4 ldd {path}/libggml-vulkan.so
+run 4 ldd {path}/libggml-{cuda,hip,vulkan,sycl,opencl}.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
+list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {comfy}/{main.py,comfy/cli_args.py,custom_nodes}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
 list {comfy} :: \.(bat|sh|ps1|cmd)$

@@ -32,13 +32,29 @@ def gather(
     deadline: Deadline | None = None,
     only: Collection[str] | None = None,
 ) -> Gathered:
-    """Runs the probes in their order and then the derivations; slow probes (processes, frameworks) run in threads beside the others.
+    """Runs the probes (see `probed`) and then the derivations. `settle` may change the facts of the probes before anything is derived.
+
+    `deadline`: for a text or a recording that somebody sent; probes and derivations after it are left out, and their facts are unknown.
+    """
+    gathered = probed(host, progress, given, deadline, only)
+    if settle is not None:
+        settle(gathered.facts)
+    derive(gathered, deadline)
+    return gathered
+
+
+def probed(
+    host: Host,
+    progress: Progress | None = None,
+    given: Mapping[str, Fact] | None = None,
+    deadline: Deadline | None = None,
+    only: Collection[str] | None = None,
+) -> Gathered:
+    """Runs the probes in their order; slow probes (processes, frameworks) run in threads beside the others.
 
     A slow probe sees the facts that are known when it starts. What it has not found when the host's time ends is `unknown: out of time`.
-    `given`: facts that no probe provides, such as what a person asked of `setup`. `settle` may change the facts of the probes before
-    anything is derived. `progress` is called with the name of each probe.
-    `deadline`: for a text or a recording that somebody sent; probes and derivations after it are left out, and their facts are unknown.
-    `only`: the names of the probes that run; the facts of all others are unknown.
+    `given`: facts that no probe provides, such as what a person asked of `setup`. `progress` is called with the name of each probe.
+    `deadline`: as for `gather`. `only`: the names of the probes that run; the facts of all others are unknown.
     """
     gathered = Gathered(Facts(given))
     running: list[tuple[Probe, threading.Thread, Gathered]] = []
@@ -70,9 +86,6 @@ def gather(
         for name, fact in list(result.facts.items()):
             gathered.facts.set(name, fact)
         gathered.incidents += result.incidents
-    if settle is not None:
-        settle(gathered.facts)
-    derive(gathered, deadline)
     return gathered
 
 

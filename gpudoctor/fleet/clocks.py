@@ -7,7 +7,7 @@ was short, and a row outside is of a wrong clock; in a run of hours, a row may b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 FAR = 300
 """Seconds."""
@@ -37,7 +37,7 @@ def compared(times: Mapping[str, str], created: str) -> dict[str, str]:
 
 def _seconds(text: str) -> int | None:
     try:
-        return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp())
+        return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp())
     except ValueError:
         return None
 

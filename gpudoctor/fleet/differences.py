@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from gpudoctor.fleet import units
 from gpudoctor.fleet.cohorts import LABELS, Division
-from gpudoctor.fleet.node_sets import fold, natural
 from gpudoctor.fleet.robust import KIND_SHARE, LEAST
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import Cohort, Difference, HostGroup
+from gpudoctor.model.node_sets import fold, natural
 
 LARGE = 0.1
 COVERED = 2 / 3

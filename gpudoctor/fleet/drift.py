@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpudoctor.fleet import units
-from gpudoctor.fleet.node_sets import fold, natural
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import Drift
+from gpudoctor.model.node_sets import fold, natural
 
 CARDS = "cards"
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from gpudoctor.fleet.cohorts import Division
-from gpudoctor.fleet.node_sets import fold, natural
 from gpudoctor.model.check import SEVERITIES
 from gpudoctor.model.fleet_row import FleetRow, RowFinding
 from gpudoctor.model.fleet_view import FleetFinding, FleetVerdict
+from gpudoctor.model.node_sets import fold, natural
 
 MOST = 0.5
 DOUBTED = 0.9

@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from gpudoctor.fleet.cohorts import Division
 from gpudoctor.fleet.fleet_findings import nearly_everywhere
-from gpudoctor.fleet.node_sets import is_name, natural
 from gpudoctor.fleet.suspicions import CONFIRMED
-from gpudoctor.model.fleet_row import FleetRow
+from gpudoctor.model.fleet_row import OURS, FleetRow, program
 from gpudoctor.model.fleet_view import FleetFinding, HostState, Suspicion
+from gpudoctor.model.node_sets import is_name, natural
 
 _ERROR, _POSSIBLE, _FAIL = "error", "possible", "fail"
+_RAN = ("pass", "warn", "fail")
 _SHORT = 80
 
 
@@ -30,6 +31,8 @@ class Answers(Struct, frozen=True, kw_only=True):
     refused: Mapping[str, str]
     older: Mapping[str, FleetRow]
     silent: Collection[str]
+    busy: Collection[str]
+    """The hosts on which somebody else used a card while it was measured."""
 
 
 def refused_hosts(refused: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
@@ -46,10 +49,9 @@ def refused_hosts(refused: Mapping[str, str], known: Iterable[str]) -> dict[str,
 
 
 def states(
-    answers: Answers, divisions: Sequence[Division], findings: Sequence[FleetFinding], suspicions: Sequence[Suspicion],
-    busy: Collection[tuple[str, str]],
+    answers: Answers, divisions: Sequence[Division], findings: Sequence[FleetFinding], suspicions: Sequence[Suspicion]
 ) -> tuple[HostState, ...]:  # fmt: skip
-    """Every host, in natural order. `busy` are the hosts and cards that somebody else used while they were measured."""
+    """Every host, in natural order."""
     cohorts = {row.host: each.name for each in divisions for row in each.rows}
     doubted = {each.id for each in findings if each.doubted}
     passed_over = _failing_nearly_everywhere(answers.fresh.values(), divisions)
@@ -59,7 +61,7 @@ def states(
             confirmed.setdefault(each.host, []).append(each)
     found: dict[str, HostState] = {}
     for host, row in answers.fresh.items():
-        usable, reason = _judged(row, doubted, passed_over, confirmed.get(host, ()), busy)
+        usable, reason = _judged(row, doubted, passed_over, confirmed.get(host, ()), host in answers.busy)
         found[host] = HostState(
             host=host, answer="fresh", created=row.created, usable=usable, reason=_short(reason), cohort=cohorts.get(host, "")
         )  # fmt: skip
@@ -80,7 +82,7 @@ def _without_a_result(answers: Answers) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _judged(
-    row: FleetRow, doubted: Collection[str], passed_over: Collection[str], confirmed: Sequence[Suspicion], busy: Collection[tuple[str, str]]
+    row: FleetRow, doubted: Collection[str], passed_over: Collection[str], confirmed: Sequence[Suspicion], busy: bool
 ) -> tuple[bool | None, str]:  # fmt: skip
     """Whether a host that answered can be used, with the reason against it."""
     for finding in row.findings:
@@ -91,9 +93,11 @@ def _judged(
             return False, f"{test} failed: {verdict.detail}" if verdict.detail else f"{test} failed"
     for each in confirmed:
         what = f"{each.card or 'host'} is {each.below_percent:.1f} % slower than its cohort ({each.workload}, {each.runs} runs)"
-        if (row.host, each.card) in busy:
-            return None, f"{what}; another process uses it now"
+        if busy:
+            return None, f"{what}; a job may run there now"
         return False, what
+    if program(row.tool) != OURS and not any(each.outcome in _RAN for each in row.verdicts):
+        return None, "only other programs looked at it, and they came to no result"
     return True, ""
 
 

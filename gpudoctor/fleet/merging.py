@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpudoctor.fleet import clocks, cohorts, differences, drift, fleet_findings, host_states, slow_cards, slow_links, suspicions, units
-from gpudoctor.fleet.node_sets import is_name, natural
-from gpudoctor.model.fleet_row import FleetRow
+from gpudoctor.model.fleet_row import OURS, FleetRow, program
 from gpudoctor.model.fleet_view import FleetView
+from gpudoctor.model.node_sets import is_name, natural
 
 _T = TypeVar("_T")
 _NO_NAME = "expected the name of a host (letters, digits, '.', '_', '-')"
@@ -24,8 +24,11 @@ class _Run(Struct):
     rows: dict[str, FleetRow] = field(default_factory=dict)
     failed: dict[str, FleetRow] = field(default_factory=dict)
     older: dict[str, FleetRow] = field(default_factory=dict)
+    others: dict[str, FleetRow] = field(default_factory=dict)
+    """Hosts of which only other programs gave a result: their verdicts alone. They belong to no cohort."""
     samples: dict[str, tuple[slow_cards.Sample, ...]] = field(default_factory=dict)
-    busy: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    """The hosts on which something disturbed a measurement."""
     unnamed: dict[str, str] = field(default_factory=dict)
 
 
@@ -45,46 +48,75 @@ def merge(
     now = _gathered(rows, run, pool)
     divisions = cohorts.divide(list(now.rows.values()))
     judged = _slow(now, divisions)
-    older = dict(now.older)
-    runs = [judged]
+    runs, older = [], dict(now.older)
+    wanted = set(expected)
     for former in earlier:
         then = _gathered(former, "", pool)
-        runs.append(_slow(then, cohorts.divide(list(then.rows.values()))))
-        for host, row in {**then.failed, **then.rows}.items():
-            older.setdefault(host, row)
-    wanted = set(expected)
-    older = {host: row for host, row in older.items() if not wanted or host in wanted or host in now.older}
+        runs.append(suspicions.remembered(_slow(then, cohorts.divide(list(then.rows.values())))))
+        for host, row in {**then.others, **then.failed, **then.rows}.items():
+            if host not in now.rows and (host in wanted or not wanted):
+                older.setdefault(host, row)
     found = fleet_findings.fleet_findings(list(now.rows.values()), divisions)
-    lives = suspicions.lives(runs)
+    lives = suspicions.lives(judged, runs)
+    fresh = {**now.rows, **now.others}
     answers = host_states.Answers(
-        fresh=now.rows, failed=now.failed, older=older, silent=sorted(filter(is_name, wanted), key=natural),
-        refused=host_states.refused_hosts(refused, {*wanted, *older}),
+        fresh=fresh, failed=now.failed, older=older, silent=sorted(filter(is_name, wanted), key=natural),
+        refused=host_states.refused_hosts(refused, {*wanted, *older}), busy=now.busy,
     )  # fmt: skip
-    busy = {(host, card) for host, cards in now.busy.items() for card in cards}
+    hosts = host_states.states(answers, divisions, found, lives)
+    known = {each.host for each in hosts}
     clock = clocks.compared({host: row.created for host, row in now.rows.items()}, created)
+    moment, before = since or ("", ())
     return FleetView(
-        created=created, run=run, hosts=host_states.states(answers, divisions, found, lives, busy),
+        created=created, run=run, hosts=hosts,
         cohorts=tuple(differences.cohort(each, _facts(each, clock, now, judged.two_groups), reads) for each in divisions),
-        findings=found, suspicions=tuple(lives), verdicts=fleet_findings.fleet_verdicts(list(now.rows.values())),
-        drift=drift.drift(now.rows, since[1]) if since else (), since=since[0] if since else "", refused={**refused, **now.unnamed},
-        versions=_versions(now.rows.values()),
+        findings=found,
+        suspicions=tuple(each for each in lives if each.host in known),
+        verdicts=fleet_findings.fleet_verdicts([*fresh.values(), *now.failed.values()]),
+        drift=drift.drift(now.rows, _gathered(before, "", pool).rows.values()), since=moment,
+        refused={**refused, **now.unnamed}, versions=_versions(now.rows.values()),
     )  # fmt: skip
 
 
 def _gathered(rows: Iterable[FleetRow], run: str, pool: dict[object, object]) -> _Run:
     """The newest row of each host; a row with a result counts before one that says why there is none. An empty `run` takes any."""
-    found = _Run()
+    found, others = _Run(), dict[tuple[str, str], FleetRow]()
     for row in rows:
         if not is_name(row.host):
             found.unnamed[f"row of {row.host[:40]!r}"] = f"host: {_NO_NAME}"
         elif run and row.run != run:
             _keep(found.older, _slim(row, pool))
+        elif (made_by := program(row.tool)) != OURS:
+            if (row.host, made_by) not in others or others[row.host, made_by].created <= row.created:
+                others[row.host, made_by] = _verdicts_of(row, pool)
         elif row.failed:
             _keep(found.failed, _slim(row, pool))
         elif _keep(found.rows, _slim(row, pool)):
             found.samples[row.host] = tuple(_pooled_samples(row, pool))
-            found.busy[row.host] = tuple({each.card for each in row.measurements if each.disturbed})
+            (found.busy.add if any(each.disturbed for each in row.measurements) else found.busy.discard)(row.host)
+    _join(found, others.values())
     return found
+
+
+def _verdicts_of(row: FleetRow, pool: dict[object, object]) -> FleetRow:
+    """All that is taken of a row that another program made."""
+    verdicts = tuple(_one(pool, each) for each in row.verdicts)
+    return FleetRow(host=row.host, run=_one(pool, row.run), created=row.created, tool=_one(pool, row.tool), verdicts=verdicts)
+
+
+def _join(run: _Run, others: Iterable[FleetRow]) -> None:
+    """Adds what other programs found to the host's own row. Where its own examination failed, a pass of another program does not replace
+    it, but a failure counts; where there is no row of its own, the host is known by the other programs."""
+    for row in others:
+        host, verdicts = row.host, row.verdicts
+        if host in run.rows:
+            run.rows[host] = replace(run.rows[host], verdicts=(*run.rows[host].verdicts, *verdicts))
+        elif host in run.others:
+            run.others[host] = replace(run.others[host], verdicts=(*run.others[host].verdicts, *verdicts))
+        elif host not in run.failed or any(each.outcome == "fail" for each in verdicts):
+            run.others[host] = row
+        else:
+            run.failed[host] = replace(run.failed[host], verdicts=(*run.failed[host].verdicts, *verdicts))
 
 
 def _keep(rows: dict[str, FleetRow], row: FleetRow) -> bool:
@@ -118,16 +150,19 @@ def _texts(pool: dict[object, object], texts: Mapping[str, str]) -> dict[str, st
 def _pooled_samples(row: FleetRow, pool: dict[object, object]) -> Iterator[slow_cards.Sample]:
     for each in slow_cards.samples(row):
         metric = tuple(_one(pool, word) for word in each.metric)
-        yield slow_cards.Sample(each.host, each.place, each.card, _one(pool, metric), each.value, each.processes)
+        yield slow_cards.Sample(row.host, _one(pool, each.place), _one(pool, each.card), _one(pool, metric), each.value, each.processes)
 
 
 def _slow(run: _Run, divisions: Sequence[cohorts.Division]) -> slow_cards.Judgement:
     """What a run says of its cards and of its links."""
     homes = {row.host: each.name for each in divisions for row in each.rows}
     ends = {row.host: tuple(card.address for card in row.cards) for each in divisions for row in each.rows}
+    claims = Counter(card.uuid for each in divisions for row in each.rows for card in row.cards if card.uuid)
     cards, links = [], []
     for samples in run.samples.values():
         for each in samples:
+            if claims[each.card] > 1:  # two hosts call a card of theirs by the same id
+                each = replace(each, card=f"{each.host} {each.place}")
             if slow_links.is_link(each):
                 links.append(slow_links.placed(each, ends[each.host]))
             else:

@@ -9,15 +9,18 @@ into two groups are named as two groups, and each card is then judged within its
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gpudoctor.fleet import robust
-from gpudoctor.model.fleet_row import FleetRow, metric
+from gpudoctor.model.fleet_row import FleetRow, RowMeasurement, metric
 
 LEAST_BELOW = 0.035
 """Two healthy cards of one model differ by less in compute-bound work."""
+FASTEST = 1e30
+"""A figure beyond it is no measurement."""
 UNIT = 6
 Metric = tuple[str, ...]
 Key = tuple[str, Metric]
@@ -85,15 +88,20 @@ def words(measured: Metric) -> str:
 
 
 def samples(row: FleetRow) -> Iterator[Sample]:
-    """The measurements of a row that count as evidence: those that gave a number, and during which nobody else used the card."""
+    """The measurements of a row that count as evidence: those that gave a number and that nothing disturbed. What a row says of one card
+    several times counts once, with its median."""
     uuids = {card.address: card.uuid for card in row.cards if card.uuid}
+    found: dict[tuple[str, Metric], list[RowMeasurement]] = {}
     for each in row.measurements:
-        if each.status == "ok" and each.value is not None and math.isfinite(each.value) and not each.disturbed:
-            yield Sample(
-                host=row.host, place=each.card, card=uuids.get(each.card) or f"{row.host} {each.card}",
-                metric=(*map(str, metric(each)), each.unit), value=each.value,
-                processes=tuple(filter(math.isfinite, each.samples)) if len(each.samples) > 1 else (),
-            )  # fmt: skip
+        if each.status == "ok" and each.value is not None and each.value < FASTEST and not each.disturbed:
+            found.setdefault((each.card, (*map(str, metric(each)), each.unit)), []).append(each)
+    for (place, what), several in found.items():
+        values = sorted(each.value for each in several if each.value is not None)
+        processes = tuple(value for each in several for value in each.samples if math.isfinite(value))
+        if len(several) > 1:
+            processes = processes or tuple(values)
+        card = uuids.get(place) or f"{row.host} {place}"
+        yield Sample(row.host, place, card, what, robust.middle(values), processes if len(processes) > 1 else ())
 
 
 def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:
@@ -111,16 +119,37 @@ def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:
         members.sort(key=lambda each: each.value)
         at = robust.split([each.value for each in members], LEAST_BELOW)
         if at is not None:
-            low, high = (robust.middle([each.value for each in part]) for part in (members[:at], members[at:]))
-            groups.append(TwoGroups(cohort, what, (members[at - 1].value + members[at].value) / 2, low, high))
-        for part in (members,) if at is None else (members[:at], members[at:]):
-            for one in _judged(part, cohort, comparisons, slow):
-                measured[one.sample.key] = one
+            groups.append(_two_groups(cohort, what, members, at))
+        for part in (members,) if at is None else _by_hosts(members, groups[-1].border):
+            judged = list(_judged(part, cohort, comparisons))
+            accused = [one for one, is_slow in judged if is_slow]
+            if len(accused) > robust.KIND_SHARE * len(part):
+                groups.append(_two_groups(cohort, what, part, len(accused)))
+                accused = []
+            measured.update({one.sample.key: one for one, _ in judged})
+            slow.update({one.sample.key: one for one in accused})
     return Judgement(slow, measured, groups)
 
 
-def _judged(ordered: Sequence[Sample], cohort: str, comparisons: int, slow: dict[Key, Slow]) -> Iterable[Slow]:
-    """Every sample with what it was held against; those that the rule accuses are added to `slow`."""
+def _by_hosts(ordered: Sequence[Sample], border: float) -> tuple[list[Sample], list[Sample]]:
+    """The samples of hosts most of whose cards are in the lower group, and the others: what makes two groups is a matter of the host, and
+    a slow card of a fast host may be as fast as the cards of a slow one."""
+    higher = Counter(each.host for each in ordered if each.value > border)
+    counts = Counter(each.host for each in ordered)
+    low: list[Sample] = []
+    high: list[Sample] = []
+    for each in ordered:
+        (high if 2 * higher[each.host] >= counts[each.host] else low).append(each)
+    return low, high
+
+
+def _two_groups(cohort: str, what: Metric, ordered: Sequence[Sample], at: int) -> TwoGroups:
+    low, high = (robust.middle([each.value for each in part]) for part in (ordered[:at], ordered[at:]))
+    return TwoGroups(cohort, what, (ordered[at - 1].value + ordered[at].value) / 2, low, high)
+
+
+def _judged(ordered: Sequence[Sample], cohort: str, comparisons: int) -> Iterator[tuple[Slow, bool]]:
+    """Every sample with what it was held against, and whether the rule accuses it."""
     if len(ordered) < robust.LEAST:
         return
     below = robust.limit(len(ordered), comparisons)
@@ -129,10 +158,7 @@ def _judged(ordered: Sequence[Sample], cohort: str, comparisons: int, slow: dict
         return
     border = min((1 - LEAST_BELOW) * usual.median, usual.median - below * usual.mad / robust.TO_SIGMA)
     for each in ordered:
-        one = Slow(each, usual, cohort)
-        if each.value <= border and _repeated(each, border):
-            slow[each.key] = one
-        yield one
+        yield Slow(each, usual, cohort), each.value <= border and _repeated(each, border)
 
 
 def _repeated(sample: Sample, border: float) -> bool:
@@ -147,6 +173,6 @@ def speeds(found: Sequence[Sample], groups: Mapping[Metric, TwoGroups]) -> dict[
         if each.metric in groups:
             fast.setdefault(each.metric, []).append(each.value > groups[each.metric].border)
     return {
-        f"measured:{words(what)}": f"about {groups[what].high if 2 * sum(cards) > len(cards) else groups[what].low:.4g} {what[UNIT]}"
+        f"measured:{words(what)}": f"about {groups[what].high if 2 * sum(cards) >= len(cards) else groups[what].low:.4g} {what[UNIT]}"
         for what, cards in fast.items()
     }

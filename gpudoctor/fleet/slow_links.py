@@ -9,14 +9,14 @@ host or one pair.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.fleet.node_sets import natural
 from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Sample, Slow
+from gpudoctor.model.node_sets import natural
 
 LEAST_LINKS = 3
 """An end with fewer measured links is not blamed."""
@@ -152,12 +152,14 @@ def next_groups(results: Sequence[GroupResult]) -> list[tuple[str, ...]]:
     well = _well(results)
     proved = [set(each.hosts) for each in faults(results)]
     measured = {each.hosts for each in results}
+    everyone = frozenset().union(*measured)
     found: dict[frozenset[str], None] = {}
     for each in _smallest(results):
         if any(hosts <= each.hosts for hosts in proved):
             continue
         suspects = sorted(each.hosts - well, key=natural)
-        halves = _halves(suspects, well, each.hosts) if suspects else _across(each.hosts, results)
+        helpers = next((some for some in (well & each.hosts, well, everyone - each.hosts) if some), frozenset())
+        halves = _halves(suspects, helpers) if suspects else _across(each.hosts, results)
         for half in halves:
             if half not in measured and len(half) > 1:
                 found[half] = None
@@ -178,15 +180,10 @@ def _smallest(results: Sequence[GroupResult]) -> list[GroupResult]:
     return found
 
 
-def _halves(suspects: Sequence[str], well: set[str], group: frozenset[str]) -> list[frozenset[str]]:
-    helpers = sorted(well & group, key=natural) or sorted(well, key=natural)
+def _halves(suspects: Sequence[str], helpers: Collection[str]) -> list[frozenset[str]]:
     half = (len(suspects) + 1) // 2
-    found = []
-    for part in (suspects[:half], suspects[half:]):
-        if len(part) == 1 and helpers:
-            part = [*part, helpers[0]]
-        found.append(frozenset(part))
-    return found
+    parts = [frozenset(suspects[:half]), frozenset(suspects[half:])]
+    return [part | {min(helpers, key=natural)} if len(part) == 1 and helpers else part for part in parts]
 
 
 def _across(group: frozenset[str], results: Sequence[GroupResult]) -> list[frozenset[str]]:

@@ -5,7 +5,9 @@ A run that did not measure the card, or measured it while somebody else used it,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
 
 from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Slow, words
 from gpudoctor.model.fleet_view import LIVES, Suspicion
@@ -13,25 +15,40 @@ from gpudoctor.model.fleet_view import LIVES, Suspicion
 SUSPECT, CONFIRMED, CLEARED = LIVES
 
 
-def lives(runs: Sequence[Judgement]) -> list[Suspicion]:
-    """The suspicions of the newest run and those that it inherits; `runs` are the newest first. The worst ones come first."""
+class Former(Struct, frozen=True):
+    """What is remembered of a former run: whom it accused, and whom it measured."""
+
+    slow: Mapping[Key, Slow]
+    measured: frozenset[Key]
+
+
+def remembered(judged: Judgement) -> Former:
+    return Former(judged.slow, frozenset(judged.measured))
+
+
+def lives(now: Judgement, former: Sequence[Former]) -> list[Suspicion]:
+    """The suspicions of this run and those that it inherits, confirmed ones first; `former` are the runs before it, the newest first."""
+    runs = (remembered(now), *former)
     keys: dict[Key, None] = {key: None for run in runs for key in run.slow}
-    found = [suspicion for key in keys if (suspicion := _life(key, runs)) is not None]
-    return sorted(found, key=lambda each: (-LIVES.index(each.life) % len(LIVES), -each.below_percent, each.host, each.card, each.workload))
+    found = [suspicion for key in keys if (suspicion := _life(key, now, runs)) is not None]
+    ranks = (CONFIRMED, SUSPECT, CLEARED)
+    return sorted(found, key=lambda each: (ranks.index(each.life), -each.below_percent, each.host, each.card, each.workload))
 
 
-def _life(key: Key, runs: Sequence[Judgement]) -> Suspicion | None:
-    """The suspicion of one card, or None where it was cleared before the newest run that measured it."""
-    spoke = [run for run in runs if key in run.measured]
-    accused = 0
-    cleared = key not in spoke[0].slow
-    for run in spoke[1:] if cleared else spoke:
-        if key not in run.slow:
+def _life(key: Key, now: Judgement, runs: Sequence[Former]) -> Suspicion | None:
+    """The suspicion of one card; None where a former run cleared it. The first of `runs` is that of now."""
+    cleared = key in now.measured and key not in now.slow
+    accusing: list[Slow] = []
+    for run in runs[1:] if cleared else runs:
+        if key in run.slow:
+            accusing.append(run.slow[key])
+        elif key in run.measured:
             break
-        accused += 1
-    if cleared and (not accused or spoke[0] is not runs[0]):
+    if not accusing:
         return None
-    return _suspicion(spoke[0].measured[key], accused, CLEARED if cleared else CONFIRMED if accused > 1 else SUSPECT)
+    if cleared:
+        return _suspicion(now.measured[key], len(accusing), CLEARED)
+    return _suspicion(accusing[0], len(accusing), CONFIRMED if len(accusing) > 1 else SUSPECT)
 
 
 def _suspicion(slow: Slow, runs: int, life: str) -> Suspicion:

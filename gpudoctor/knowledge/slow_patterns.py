@@ -243,6 +243,12 @@ def _sample(items: Sequence[Any], letter: str) -> str:
 def _letter(name: str, argument: Any, wanted: str) -> str:
     if name == "LITERAL":
         return chr(argument)
+    return _accepted(name, tuple(argument) if name == "IN" else argument, wanted)
+
+
+@lru_cache(maxsize=8192)
+def _accepted(name: str, argument: Any, wanted: str) -> str:
+    """The wanted letter where the item accepts it, else another one."""
     return next((each for each in (wanted, *_LETTERS) if each and _accepts(name, argument, each)), _first(name, argument))
 
 

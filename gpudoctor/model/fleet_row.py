@@ -16,6 +16,7 @@ LARGEST = 8192
 LARGEST_READ = 65_536
 OUTCOMES = ("pass", "warn", "fail", "skip", "unknown")
 """What another program found of a host or a card."""
+OURS = "gpudoctor"
 Text = Annotated[str, Limits(maxLength=400)]
 Name = Annotated[str, Limits(minLength=1, maxLength=253)]
 Count = Annotated[int, Limits(minimum=0)]
@@ -131,6 +132,11 @@ class FleetRow(Struct, frozen=True, kw_only=True):
     """How many items of a field did not fit into LARGEST bytes."""
     report: Text = ""
     """Where the whole report lies; empty where it was not kept."""
+
+
+def program(tool: str) -> str:
+    """The program that made a row, from its `tool`. A row of another program than OURS holds verdicts alone."""
+    return tool.partition(" ")[0] or OURS
 
 
 def metric(measured: RowMeasurement) -> tuple[str, str, str, str, str, int]:

@@ -179,6 +179,8 @@ class Numbers:
             return found
         if address.is_loopback or address.is_unspecified or address in _DOCUMENTS_6 or not re.search(r"\d", found) or len(found) < 6:
             return found
+        if address.is_link_local:  # that it was not given by anybody is what a reader of network cards asks
+            return found if _SHORT_LINK_LOCAL.fullmatch(found) else self._namer.stand_in("ipv6-link", found, "ip")
         return self._namer.stand_in("ipv6", found, "ip")
 
     def _dotted(self, match: re.Match[str]) -> str:
@@ -227,3 +229,5 @@ _HARMLESS = tuple(
     ipaddress.ip_network(each) for each in ("0.0.0.0/8", "127.0.0.0/8", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "255.0.0.0/8")
 )
 _DOCUMENTS_6 = ipaddress.IPv6Network("2001:db8::/32")
+_SHORT_LINK_LOCAL = re.compile(r"fe80::[0-9a-f]{1,4}", re.IGNORECASE)
+"""No part of a MAC address fits into these."""

@@ -17,6 +17,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
     "name": lambda n: f"name{n}",
     "ip": lambda n: f"192.0.2.{n}" if n < 255 else f"198.18.{n >> 8 & 255}.{n & 255}",
     "ipv6": lambda n: f"2001:db8::{n:x}",
+    "ipv6-link": lambda n: f"fe80::{n:x}",
     "mac": lambda n: ":".join(["02", "00", "00", "00", f"{n >> 8 & 255:02x}", f"{n & 255:02x}"]),
     "uuid": lambda n: f"00000000-0000-4000-8000-{n:012x}",
     "amd-uuid": lambda n: f"{n:016x}",
@@ -25,6 +26,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
 """Addresses reserved for documentation and benchmarks (RFC 5737, 3849, 2544), and a locally administered MAC. Others: kind-number."""
 _OURS = re.compile(
     r"name\d+|(?:user|host|domain|share|folder|file|project|serial|label|sid)-\d+|192\.0\.2\.\d+|198\.1[89]\.\d+\.\d+|2001:db8::[0-9a-f]+"
+    r"|fe80::[0-9a-f]{1,4}"
     r"|02([:-])(?:00\1)+[0-9a-f]{2}\1[0-9a-f]{2}|00000000-0000-4000-8000-[0-9a-f]{12}|0{8}[0-9a-f]{8}|0{24}[0-9a-f]{8}|<[a-z-]+>|user\d*|host",
     re.IGNORECASE,
 )

@@ -34,9 +34,9 @@ _ROUNDS = 4
 UNREAD = "<not read>"
 _CACHED = 50_000
 """Lines whose outcome is remembered: logs repeat themselves."""
-_EXACT = ("ip", "ipv6", "mac", "uuid", "machine-id")
+_EXACT = ("ip", "ipv6", "ipv6-link", "mac", "uuid", "machine-id")
 """Nobody and nothing else is called so."""
-_COUNTED = {"ipv6": "ip", "amd-uuid": "uuid", "machine-id": "uuid", "file": "folder"}
+_COUNTED = {"ipv6": "ip", "ipv6-link": "ip", "amd-uuid": "uuid", "machine-id": "uuid", "file": "folder"}
 _MESSAGES = frozenset(
     """message messages error errors why reason note notes log logs line lines text detail details explanation evidence title stderr stdout
     output traceback trace warning warnings said stopped problem cmdline command_line environment env processes process_name""".split()

@@ -31,7 +31,7 @@ def in_words(condition: Condition, meaning: Meaning) -> str:
     if condition.kind == "not":
         return _negated(in_words(condition.parts[0], meaning))
     parts = condition.parts
-    if condition.kind == "any":  # 'or it is not known' is what an author has to say, not a reader
+    if condition.kind == "any":  # an author must write 'or it is not known'; a reader needs no such words
         parts = tuple(part for part in parts if not (isinstance(part, Leaf) and part.operator == "unknown")) or parts
     said = list(dict.fromkeys(_inner(part, meaning, len(parts)) for part in parts))
     return _joined(said, "or") if condition.kind == "any" else " and ".join(said)
@@ -94,7 +94,7 @@ def _noun(fact: str, meaning: Meaning) -> str:
     if fact in NOUNS:
         return NOUNS[fact]
     said = meaning(fact).partition(":")[0].partition(",")[0].partition(";")[0]
-    if " " in said and len(said) <= 60:  # one word is the first of those that it can be
+    if " " in said and len(said) <= 60:  # a single word is only the first of several possible values
         return said
     owner, _, last = fact.rpartition(".")
     last = last.replace("_", " ")

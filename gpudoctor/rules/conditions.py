@@ -22,7 +22,7 @@ class ConditionError(ValueError):
 
 def did_you_mean(word: str, choices: Any) -> str:
     """' (did you mean …?)' with the most similar known word; empty without one."""
-    import difflib  # late: for what is wrong alone
+    import difflib  # imported here, since only a malformed file needs it
 
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""

@@ -10,6 +10,8 @@ from gpudoctor.model.facts import Absent, Fact, Facts, Known, Unknown
 from gpudoctor.rules.conditions import english
 from gpudoctor.rules.operators import OPERATORS, plain
 
+_OPPOSITE: Mapping[Truth, Truth] = {"true": "false", "false": "true", "unknown": "unknown"}
+
 
 def evaluate(condition: Condition, facts: Facts) -> Verdict:
     """The truth of a condition for these facts, with that of all its parts."""
@@ -17,13 +19,13 @@ def evaluate(condition: Condition, facts: Facts) -> Verdict:
         return _leaf(condition, facts)
     if isinstance(condition, AnyItem):
         return _some(condition, facts)
-    parts = tuple(evaluate(part, facts) for part in condition.parts)
+    parts = tuple([evaluate(part, facts) for part in condition.parts])
     return Verdict(_combine(condition, [part.truth for part in parts]), condition.kind, parts=parts)
 
 
 def _combine(group: Combination, truths: list[Truth]) -> Truth:
     if group.kind == "not":
-        return {"true": "false", "false": "true", "unknown": "unknown"}[truths[0]]  # type: ignore[return-value]
+        return _OPPOSITE[truths[0]]
     decides: Truth = "false" if group.kind == "all" else "true"
     if decides in truths:
         return decides
@@ -88,6 +90,8 @@ def _counted(values: Sequence[Any]) -> list[str]:
 
 def shown(value: Any, most: int = 160) -> str:
     """A value in words: yes or no, lists with commas, records by their names; cut after `most` characters."""
+    if isinstance(value, str):
+        return value if len(value) <= most else value[: most - 3] + "…"
     value = plain(value)
     if isinstance(value, bool):
         return "yes" if value else "no"

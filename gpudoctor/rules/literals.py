@@ -41,7 +41,7 @@ def places(text: bytes, literal: str) -> Iterator[int]:
 
 def occurs(text: bytes, literal: str) -> bool:
     """Whether the literal occurs in the text as whole words."""
-    return next(places(text, literal), None) is not None
+    return _needle(literal) in text and next(places(text, literal), None) is not None
 
 
 def stands(text: bytes, begin: int, end: int, literal: str) -> bool:

@@ -28,6 +28,8 @@ class Operator(Struct, frozen=True):
 def plain(value: Any) -> Any:
     """The version or versions of a distribution, which is given as a version, a table with a version, or a list of either; any other
     value is returned as it is."""
+    if isinstance(value, (str, bool)):  # nearly all values; the test for a Mapping costs far more
+        return value
     if isinstance(value, Mapping) and "version" in value:
         return value["version"]
     if isinstance(value, list) and value and all(isinstance(item, Mapping) and "version" in item for item in value):

@@ -73,7 +73,7 @@ class SearchedText:
         new = [literal for literal in dict.fromkeys(spelled(literals)) if literal not in self._rows]
         if not self.long or not new:
             return
-        from ahocorasick_rs import BytesAhoCorasick, MatchKind  # late: most texts are short
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind  # imported here, since most texts are short
 
         sharing: dict[bytes, list[str]] = {}
         for literal in new:
@@ -95,7 +95,12 @@ class SearchedText:
         return bool(self._rows_of(literal))
 
     def holds_any(self, literals: Iterable[str]) -> bool:
-        return any(map(self.holds, literals))
+        rows = self._rows
+        for literal in literals:
+            known = rows.get(literal)
+            if self._rows_of(literal) if known is None else known:
+                return True
+        return False
 
     def around(self, number: int, reach: int) -> tuple[list[str], str, list[str]]:
         """The line with this number, with `reach` lines above and below it."""
@@ -106,7 +111,7 @@ class SearchedText:
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """The places in the order of the text, at most one per line."""
-        if not all(any(map(self.holds, choice)) for choice in signature.text):
+        if not all(map(self.holds_any, signature.text)):
             return
         if not all(any(map(self._speaks_of, choice)) for choice in signature.context):
             return
@@ -124,11 +129,14 @@ class SearchedText:
 
     def _rows_of(self, literal: str) -> list[int]:
         known = self._rows.get(literal)
-        if known is None and literal.startswith(PREFIX):
+        if known is not None:
+            return known
+        if literal.startswith(PREFIX):
             rows = {row for word in members(literal) for row in self._rows_of(word)}
             known = self._rows[literal] = sorted(rows)[:MOST_WINDOWS]
-        elif known is None:
-            known = self._rows[literal] = []
+            return known
+        known = self._rows[literal] = []
+        if occurs(self._small, literal):  # a text contains few of the literals of a catalogue
             for at in places(self._small, literal):
                 if not known or at >= self._end_of(known[-1]):
                     known.append(self._row_of(at))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 PREFIX = "words:"
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -68,6 +69,7 @@ _SHORTENED = "n't "
 """A contraction, which occurs at the end of the preceding word."""
 
 
+@cache
 def members(literal: str) -> tuple[str, ...]:
     """The words of a group, or the literal itself. Raises KeyError for an unknown group."""
     if not literal.startswith(PREFIX):
@@ -77,4 +79,8 @@ def members(literal: str) -> tuple[str, ...]:
 
 def spelled(choice: Iterable[str]) -> Iterator[str]:
     """All words that one alternative of a signature stands for."""
-    return (word for literal in choice for word in members(literal))
+    for literal in choice:
+        if literal.startswith(PREFIX):
+            yield from members(literal)
+        else:
+            yield literal

@@ -87,9 +87,8 @@ def refused_value(template: str, facts: Facts) -> str | None:
     """The first value that keeps a command from being shown although it is known: it is no plain word. None where there is none."""
     for found in _FIELD.finditer(template):
         value = fill(found[0], facts)
-        quoted = template[found.start() - 1 : found.start()] in ("'", '"')
-        if isinstance(facts.get(found[1]), Known) and _one_word(found[1], value, quoted=quoted) is None:
-            return value
+        if isinstance(facts.get(found[1]), Known) and _one_word(found[1], value, quoted=True) is None:
+            return value  # quotes decide how a value is written, and never whether it is
     return None
 
 

@@ -214,11 +214,11 @@ def _knowledge(catalogue: Catalogue) -> Knowledge:
     probed = {spec.name for probe in vocabulary.all_probes() for spec in probe.provides}
     computed = {spec.name for derivation in vocabulary.all_derivations() for spec in derivation.provides}
     specs = vocabulary.specs()
-    reads = {check.id: frozenset(_reads(check)) for check in catalogue.checks}
+    reads = {check.id: frozenset(reads_of(check)) for check in catalogue.checks}
     return Knowledge(specs=specs, derived=frozenset(computed - probed), reads=reads)
 
 
-def _reads(check: Check) -> Iterator[str]:
+def reads_of(check: Check) -> Iterator[str]:
     """The facts that the conditions and the title of a check name. Fields of an item (`gpu.driver`) are included under that name."""
     for condition in (check.applies, check.problem, check.suspect):
         if condition is not None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from gpudoctor import __version__
-from gpudoctor.fleet.node_sets import NodeSetError, expand
 from gpudoctor.model.fleet_row import FleetRow
+from gpudoctor.model.node_sets import NodeSetError, expand
 from gpudoctor.services.row_making import encode
 from gpudoctor.system.engines.asking import Answer, Asked, Engine, EngineError, last_row
 from gpudoctor.system.fleet_store import HOST_NAME, FleetStore, RowRefused, decode

@@ -5,16 +5,23 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
-from gpudoctor.model.fleet_row import LARGEST_READ, FleetRow, RowCard, RowFinding, RowMeasurement, RowVerdict
+from gpudoctor.fleet.others import documents
+from gpudoctor.fleet.others.result import Result
+from gpudoctor.model.fleet_row import FleetRow, RowCard, RowFinding, RowMeasurement, RowVerdict
+from gpudoctor.services import row_making
+from gpudoctor.system import json_text
 from gpudoctor.system.fleet_store import FleetStore, RowRefused
 
 MOST_FILES = 2_000_000
+LARGEST_DOCUMENT = 8 * 2**20
+"""Bytes of a document, or of one of its lines, that are read. A row is smaller; the result of another program may be a table of nodes."""
 AT_ONCE = 20_000
 """Lines of a table that are kept in memory before they are written."""
 OF_A_HOST = ("host", "run", "created")
@@ -36,6 +43,7 @@ class HostLine(Struct, frozen=True):
 TABLES = {"rows": HostLine, "cards": RowCard, "findings": RowFinding, "measurements": RowMeasurement, "verdicts": RowVerdict}
 """The tables of an export, with the type of their lines."""
 Progress = Callable[[str], None]
+_ROW = b'"gpudoctor.row/'
 
 
 class ExportError(ValueError):
@@ -50,25 +58,62 @@ class AddedFiles(Struct, frozen=True):
     refused: dict[str, str]
 
 
-def add(store: FleetStore, paths: Sequence[str], progress: Progress | None = None) -> AddedFiles:
+class Naming(Struct, frozen=True):
+    """How rows are named that are made of results of other programs: `host` where the document names none, else the name of its file;
+    `run`, else the day of the result."""
+
+    host: str = ""
+    run: str = ""
+
+
+def add(store: FleetStore, paths: Sequence[str], progress: Progress | None = None, naming: Naming | None = None) -> AddedFiles:
     """Takes the rows of files, and of all files below folders. A file holds one row, or one on each line. Links are not followed.
 
-    What is no row is refused with a reason and stops nothing. Raises OSError where a given path cannot be read, or the store not written.
+    A result of another program becomes a row with its verdicts for each host that it names. What is neither is refused with a reason and
+    stops nothing. Raises OSError where a given path cannot be read, or the store not written.
     """
     new = known = 0
     refused: dict[str, str] = {}
     for path in _files(paths):
         for place, content in _parts(path):
-            try:
-                if store.add(content, place).new:
-                    new += 1
-                else:
-                    known += 1
-            except RowRefused as error:
-                refused[place] = str(error)
+            for one, row in _rows(place, content, path, naming or Naming()):
+                try:
+                    if store.add(row, one).new:
+                        new += 1
+                    else:
+                        known += 1
+                except RowRefused as error:
+                    refused[one] = str(error)
         if progress is not None:
             progress(f"{new + known} rows, {len(refused)} refused")
     return AddedFiles(new, known, refused)
+
+
+def _rows(place: str, content: bytes, path: str, naming: Naming) -> Iterator[tuple[str, bytes]]:
+    """The rows in a document, each with its place: itself, or those of a result of another program. What is neither is given as it is."""
+    results = None if _ROW in content or len(content) > LARGEST_DOCUMENT else _results(content)
+    if not results:
+        yield place, content
+        return
+    day = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(path).st_mtime))
+    name = os.path.basename(path).removesuffix(".json").removesuffix(".jsonl")
+    for each in results:
+        host = each.host or naming.host or name
+        yield f"{place} ({host})" if len(results) > 1 else place, row_making.encode(_row(each, host, day, naming.run))
+
+
+def _results(content: bytes) -> tuple[Result, ...] | None:
+    try:
+        return documents.read(json_text.loads(content.decode("utf-8")))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _row(result: Result, host: str, written: str, run: str) -> FleetRow:
+    """A row with the verdicts of another program. `written`: when its document was written, where it does not say it."""
+    created = result.created or written
+    tool = f"{result.program} {result.version}".strip()
+    return FleetRow(host=host, run=run or row_making.named_run(created), created=created, tool=tool, verdicts=result.verdicts)
 
 
 def _files(paths: Sequence[str]) -> Iterator[str]:
@@ -96,15 +141,15 @@ def _raise(error: OSError) -> None:
 def _parts(path: str) -> Iterator[tuple[str, bytes]]:
     """The texts of the rows in a file, each with its place: the file itself, or each of its lines where the first one is a whole object."""
     with open(path, "rb") as file:
-        first = file.readline(LARGEST_READ + 2)
+        first = file.readline(LARGEST_DOCUMENT + 2)
         if not first.rstrip().endswith(b"}") or not first.lstrip().startswith(b"{"):
-            yield path, (first + file.read(LARGEST_READ + 2 - len(first))).strip()
+            yield path, (first + file.read(LARGEST_DOCUMENT + 2 - len(first))).strip()
             return
         number, line = 1, first
         while line:
             if line.strip():
                 yield (path if number == 1 and first.strip() and not file.peek(1) else f"{path}:{number}"), line.strip()
-            number, line = number + 1, file.readline(LARGEST_READ + 2)
+            number, line = number + 1, file.readline(LARGEST_DOCUMENT + 2)
 
 
 def export(store: FleetStore, folder: str) -> dict[str, int]:

@@ -33,7 +33,7 @@ def members(name: str) -> Iterator[tuple[str, bytes]] | None:
         try:
             tarfile.open(fileobj=file, mode="r|*").close()
         except DAMAGE:
-            return None  # one compressed text, or damaged from the start
+            return None  # the file is one compressed text, or it is damaged from its first byte
     return _texts(_packed(name), name)
 
 

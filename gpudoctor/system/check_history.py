@@ -102,14 +102,14 @@ class History:
             if each.healthy:
                 healthy.setdefault(each.target, each)
         dear = {each.path for each in healthy.values()}
-        order = sorted(kept, key=lambda each: each.path not in dear)  # stable: newest first within both
+        order = sorted(kept, key=lambda each: each.path not in dear)  # the sort is stable: both groups keep the newest first
         whole = 0
         for number, each in enumerate(order, 1):
             whole += each.size
             if number > MOST or whole > MOST_BYTES:
                 _remove(each.path)
         with contextlib.suppress(OSError):
-            for entry in os.scandir(self.folder):  # left by a run that was killed while it wrote
+            for entry in os.scandir(self.folder):  # a run that was killed while it wrote has left these files
                 if entry.name.startswith(".new-") and time.time() - entry.stat(follow_symlinks=False).st_mtime > 3600:
                     _remove(Path(entry.path))
 

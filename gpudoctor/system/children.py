@@ -55,7 +55,7 @@ class Child:
 
         self._gate = -1
         self._process: subprocess.Popen[bytes]
-        if WINDOWS:  # no descriptors can be passed there: it begins at once
+        if WINDOWS:  # Windows passes no descriptors, so the child begins at once
             self._process = subprocess.Popen(
                 list(argv), executable=program, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=env, cwd=cwd,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
@@ -79,7 +79,7 @@ class Child:
 
     def release(self) -> None:
         if self._gate >= 0:
-            with contextlib.suppress(BrokenPipeError):  # it was killed while it waited
+            with contextlib.suppress(BrokenPipeError):  # the child was killed while it waited
                 os.write(self._gate, f"{self.pid}.{self.start}".encode())
             self.shut()
 
@@ -184,7 +184,8 @@ def _family(pid: int, start: int) -> list[int]:
     """The running processes of a child and its group. A group without its leader may be another's: of it only processes with the mark
     count."""
     now = start_of(pid)
-    if now is not None:  # a number is not reused while a group has it: where another process has it, the group does not exist any more
+    if now is not None:
+        # The number of a group that exists is never given to a new process: where another process has it, the group is gone.
         return [pid, *(member for member in _group(pid) if member != pid)] if now == start else []
     members = _group(pid)
     return [member for member in members if _has_mark(member, pid, start)] if members else []
@@ -255,7 +256,7 @@ def _signal(group: int, number: int, sudo: str | None) -> None:
             'kill -s "$0" -- "-$1"',
             str(int(number)),
             str(group),
-        ]  # without procps there is no kill
+        ]  # a system without procps has no `kill`
         quiet = subprocess.DEVNULL
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=30, check=False)

@@ -48,7 +48,7 @@ def download(url: str, path: str, *, offline: bool, sha256: str, size: int | Non
     part = path + PART
     for fresh in (False, True):
         if fresh:
-            safe_files.remove(part)  # the part that was continued may be of another file: once more from the beginning
+            safe_files.remove(part)  # the part may belong to another file: the download starts again from the beginning
         continued = os.path.exists(part)
         _get_whole(url, part, offline, size, say)
         say(f"checking {os.path.basename(path)}")
@@ -85,7 +85,7 @@ def _get_whole(url: str, part: str, offline: bool, size: int | None, say: Callab
         status, problem = network.download(url, part, limit=size or LARGEST, timeout=max(1.0, left), progress=progress)
         if not problem and status is not None and 200 <= status < 300:
             return
-        if status == 416:  # the part is as long as the document: it is complete, or another file
+        if status == 416:  # the part is as long as the document: it is complete, or it belongs to another file
             return
         gone = status is not None and not 200 <= status < 300 and status not in (408, 425, 429, 500, 502, 503, 504)
         fruitless = 0 if _size(part) > before else fruitless + 1

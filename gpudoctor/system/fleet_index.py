@@ -10,14 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-FORMAT = 1
+FORMAT = 2
 """The version of the tables. An index of another one is made again."""
 _TABLES = """
-create table if not exists rows (path text primary key, host text, run text, created text, arrived real);
+create table if not exists rows (path text primary key, host text, program text, run text, created text, arrived real);
 create index if not exists by_run on rows (run, host, arrived);
 create table if not exists folders (name text primary key, changed integer, files integer);
 """
-_ROW = "insert or replace into rows values (?, ?, ?, ?, ?)"
+_ROW = "insert or replace into rows values (?, ?, ?, ?, ?, ?)"
 
 
 class Entry(Struct, frozen=True):
@@ -25,6 +25,7 @@ class Entry(Struct, frozen=True):
 
     path: str
     host: str
+    program: str
     run: str
     created: str
     arrived: float
@@ -129,13 +130,13 @@ class FleetIndex:
         return [RunInfo(*found) for found in self.base.execute(asked)]
 
     def newest(self, run: str | None, since: float | None, until: float | None, hosts: Collection[str]) -> Sequence[Entry]:
-        """Of each host the entry that arrived last: of one run, or of all; `since` and `until` limit the time of arrival."""
+        """Of each host and program the entry that arrived last: of one run, or of all; `since` and `until` limit the time of arrival."""
         conditions, given = ["1"], list[object]()
         for condition, value in (("run = ?", run), ("arrived >= ?", since), ("arrived < ?", until)):
             if value is not None:
                 conditions.append(condition)
                 given.append(value)
-        asked = f"select path, host, run, created, max(arrived) from rows where {' and '.join(conditions)} group by host"
+        asked = f"select path, host, program, run, created, max(arrived) from rows where {' and '.join(conditions)} group by host, program"
         wanted = frozenset(hosts)
         return [entry for found in self.base.execute(asked, given) if (entry := Entry(*found)).host in wanted or not wanted]
 
@@ -148,5 +149,5 @@ def _is_row(entry: os.DirEntry[str]) -> bool:
     return entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
 
 
-def _values(entry: Entry) -> tuple[str, str, str, str, float]:
-    return (entry.path, entry.host, entry.run, entry.created, entry.arrived)
+def _values(entry: Entry) -> tuple[str, str, str, str, str, float]:
+    return (entry.path, entry.host, entry.program, entry.run, entry.created, entry.arrived)

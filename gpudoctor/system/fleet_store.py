@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from gpudoctor.model.fleet_row import LARGEST_READ, OUTCOMES, FleetRow
+from gpudoctor.model.fleet_row import LARGEST_READ, OUTCOMES, FleetRow, program
 from gpudoctor.model.typed_json import TypedJsonError, read
 from gpudoctor.system import json_text
 from gpudoctor.system.fleet_index import Entry, FleetIndex, RunInfo
@@ -68,7 +68,10 @@ def decode(content: bytes) -> FleetRow:
     schema = document.get("schema") if isinstance(document, dict) else None
     version = SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     if version is None:
-        raise RowRefused("it names no schema gpudoctor.row/1; expected the output of gpudoctor check --format row")
+        raise RowRefused(
+            "it names no schema gpudoctor.row/1, and no program is known that writes such documents; expected the output of"
+            " gpudoctor check --format row, or of a program that docs/guide/fleet.md names"
+        )
     try:
         row = read(FleetRow, {**document, "schema": "gpudoctor.row/1"})
     except TypedJsonError as error:
@@ -111,8 +114,8 @@ class FleetStore:
     def rows(
         self, *, run: str | None = None, since: float | None = None, until: float | None = None, hosts: Collection[str] = ()
     ) -> Iterator[FleetRow]:
-        """Of each host the row that arrived last: of one run, or of all. `since`, `until`: limits of the time of arrival (seconds since
-        1970). A file that was damaged meanwhile is passed over."""
+        """Of each host the row of each program that arrived last: of one run, or of all. `since`, `until`: limits of the time
+        of arrival (seconds since 1970). A file that was damaged meanwhile is passed over."""
         for entry in self.index().newest(run, since, until, hosts):
             if (row := self.row_in(self.folder / entry.path)) is not None:
                 yield row
@@ -164,7 +167,8 @@ class FleetStore:
         return sum(info.hosts for info in self.runs())
 
     def prune(self, days: float) -> int:
-        """Deletes rows that arrived more than `days` ago, but the newest row of each host never; returns the number. Raises OSError."""
+        """Deletes rows that arrived more than `days` ago, but the newest row of each host and program never; returns the number. Raises
+        OSError."""
         kept = {entry.path for entry in self.index().newest(None, None, None, ())}
         before, gone = time.time() - days * DAY, 0
         for path in sorted((self.folder / "rows").glob("*/*.json")):
@@ -195,7 +199,7 @@ class FleetStore:
         row = self.row_in(path)
         if row is None:
             return None
-        return Entry(path.relative_to(self.folder).as_posix(), row.host, row.run, row.created, path.stat().st_mtime)
+        return Entry(path.relative_to(self.folder).as_posix(), row.host, program(row.tool), row.run, row.created, path.stat().st_mtime)
 
 
 def _day(created: str) -> str:

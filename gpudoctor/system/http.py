@@ -184,7 +184,7 @@ def _put(file: IO[bytes], chunk: bytes | None, at: int) -> None:
             file.truncate(at)
             file.seek(at)
         else:
-            while chunk:  # unbuffered: a part may be written
+            while chunk:  # an unbuffered file may write only a part of the chunk
                 chunk = chunk[file.write(chunk) :]
     except OSError as error:
         raise _Disk(error) from None
@@ -229,7 +229,7 @@ def _offset(answer: requests.Response, have: int) -> int | None:
 def _chunks(answer: requests.Response, decode: bool = True) -> Iterator[bytes]:
     """The data as they arrive: iter_content would wait for a whole chunk."""
     read1 = getattr(answer.raw, "read1", None)
-    if read1 is None:  # urllib3 1
+    if read1 is None:  # urllib3 1 has no read1()
         yield from answer.iter_content(1024)
         return
     while chunk := read1(65536, decode_content=decode):

@@ -62,7 +62,7 @@ class ActingHost(Trees):
         self._sudo = (find_program("sudo", os.environ.get("PATH", os.defpath)) or "") if sudo is None else sudo
         self._unfinished = safe_files.Unfinished(log.parent)
         self._tidied = False
-        self._refused = ""  # why this process cannot become root, once that is known
+        self._refused = ""  # the reason why this process cannot become root; empty until one is known
 
     @property
     def look(self) -> Host:

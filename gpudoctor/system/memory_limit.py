@@ -47,7 +47,7 @@ def limited_memory(most: int = MOST) -> Iterator[None]:
     ends = [limit for limit in (soft, hard, ours) if limit != resource.RLIM_INFINITY]
     try:
         resource.setrlimit(resource.RLIMIT_DATA, (min(ends), hard))
-    except (OSError, ValueError):  # a sandbox may forbid it
+    except (OSError, ValueError):  # a sandbox may forbid limits
         yield
         return
     try:

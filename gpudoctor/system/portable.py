@@ -65,7 +65,7 @@ def kill(pid: int) -> None:
     import signal
 
     if sys.platform == "win32":
-        how = signal.SIGTERM  # TerminateProcess
+        how = signal.SIGTERM  # Python calls TerminateProcess for it
     else:
         how = signal.SIGKILL
     with contextlib.suppress(OSError):

@@ -209,7 +209,7 @@ class _Streams:
                         selector.unregister(event.fileobj)
                 pause = min(pause * 1.5, 0.05)
                 if not gone and selector.get_map() and has_ended(self._process):
-                    gone, deadline = True, min(deadline, time.monotonic() + _DRAIN)  # a grandchild holds the pipe
+                    gone, deadline = True, min(deadline, time.monotonic() + _DRAIN)  # a grandchild still has the pipe open
 
     @staticmethod
     def _read(descriptor: int) -> bytes | None:
@@ -295,4 +295,4 @@ def _kill_all(processes: Sequence[psutil.Process]) -> None:
 
     for process in processes:
         with contextlib.suppress(psutil.Error, OSError):
-            process.kill()  # not a process with the reused number of one that ended
+            process.kill()  # psutil refuses this where the number now belongs to another process

@@ -14,7 +14,7 @@ LARGEST = 16 << 20
 def read_given(path: str) -> str:
     """The text of a file that was named on the command line. Raises CaptureError with one line."""
     try:
-        # opening a FIFO would wait for a writer
+        # Opening a FIFO would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(descriptor, "rb") as file:
             mode = os.fstat(descriptor).st_mode

@@ -164,7 +164,7 @@ def make_folder(path: str, mode: int) -> None:
         if not os.path.isdir(path):
             raise
         return
-    if stat.S_IMODE(os.stat(path).st_mode) != mode:  # umask
+    if stat.S_IMODE(os.stat(path).st_mode) != mode:  # the umask has removed bits
         os.chmod(path, mode)
 
 
@@ -188,7 +188,7 @@ def remove_tree(path: str) -> None:
         return
     try:
         shutil.rmtree(path)
-    except PermissionError:  # folders without write permission, as Go and some archives make them
+    except PermissionError:  # Go and some archives make folders without write permission
         os.chmod(path, 0o700)
         for folder, names, _ in os.walk(path):
             for name in names:

@@ -62,7 +62,7 @@ def _left(path: str) -> bool:
     if not os.path.lexists(lock):
         return time.time() - os.lstat(path).st_mtime > YOUNG
     if sys.platform == "win32":
-        os.unlink(lock)  # refused as long as another process has it open
+        os.unlink(lock)  # Windows refuses this as long as another process has the file open
         return True
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(lock, flags), "wb") as file:

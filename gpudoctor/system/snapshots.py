@@ -115,7 +115,7 @@ def _keep(source: str, target: str, name: str) -> None:
             os.link(source, target, follow_symlinks=False)
             return
         except OSError:
-            pass  # another file system, a file of another user, too many links
+            pass  # the file is on another file system, belongs to another user, or has too many links
     if stat.S_ISREG(os.lstat(source).st_mode):
         shutil.copy2(source, target, follow_symlinks=False)
 
@@ -150,7 +150,7 @@ def _restore(snapshot: str, target: str, after: Mapping[str, str] | None) -> tup
             os.mkdir(there)
         elif os.path.isdir(os.path.dirname(there)):
             _put(path, there, name)
-    for name in sorted(now, reverse=True):  # the content of a folder before the folder
+    for name in sorted(now, reverse=True):  # in this order the content of a folder comes before the folder itself
         path = now[name]
         if name in was or not os.path.lexists(path):
             continue

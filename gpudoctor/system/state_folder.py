@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.system.portable import is_root, user_number
 
-if TYPE_CHECKING:  # at run time it is imported where it is needed: most runs only ask whether there is anything
+if TYPE_CHECKING:  # at run time it is imported where it is needed, since most runs only ask whether a file exists
     from pathlib import Path
 
 _OF_REPORTS = ("history", "measurements", "plans", "logs")
@@ -85,7 +85,7 @@ def write_private(path: Path, content: bytes) -> None:
         tighten(state)
     import tempfile  # imported here, since most runs only read
 
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # made with mode 0600
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # the file is created with mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

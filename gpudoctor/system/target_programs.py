@@ -29,7 +29,7 @@ def programs_folder() -> str:
 
 def _copied() -> str:
     import atexit
-    from importlib import resources  # late: it loads thirty modules, and an installed package needs no copies
+    from importlib import resources  # imported here: it loads thirty modules, and an installed package needs no copies
 
     from gpudoctor.system.scratch_folder import ScratchFolder
 

@@ -45,7 +45,7 @@ def of_a_job(file: IO[bytes], start: bytes, name: str) -> bytes | None:
     """The lines of a flight recorder's dump, whose file begins with `start`; None for any other file, which is left at its beginning."""
     if start[:1] not in b"\x80{":
         return None
-    from gpudoctor.system import job_dumps  # late: few files begin so
+    from gpudoctor.system import job_dumps  # imported here, since few files begin in this way
 
     if not job_dumps.may_be_recorder(start):
         return None

@@ -95,7 +95,7 @@ def _tar_members(tar: tarfile.TarFile, part: str) -> Iterator[_Member]:
 
 def _filter(info: tarfile.TarInfo, part: str) -> None:
     """Applies Python's own filter, beside the checks of this module, which apply to .zip and older Pythons too."""
-    _name(info.name)  # Python would make an absolute name relative
+    _name(info.name)  # this refuses an absolute name, which Python would make relative
     if not hasattr(tarfile, "data_filter"):  # only later releases of 3.10 and 3.11 have it
         return
     try:

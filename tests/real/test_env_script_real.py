@@ -83,7 +83,7 @@ def test_a_part_that_fails_or_hangs_ends_nothing(name: str, trouble: str, tmp_pa
     source = source.replace("TOTAL = 20.0", "TOTAL = 6.0").replace("FRAMEWORK_SECONDS = 14.0", "FRAMEWORK_SECONDS = 2.0")
     done = subprocess.run([sys.executable, "-I", "-"], input=source.encode(), capture_output=True, timeout=60, cwd=tmp_path, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr.decode()[-2000:]
-    assert b"gpudoctor-env 1: " in done.stdout and done.stdout.endswith(b"end of gpudoctor-env\n") and len(done.stdout) <= LIMIT
+    assert b"gpudoctor-env 2: " in done.stdout and done.stdout.endswith(b"end of gpudoctor-env\n") and len(done.stdout) <= LIMIT
 
 
 def test_tools_that_hang_are_left_after_their_time(tmp_path: Path) -> None:

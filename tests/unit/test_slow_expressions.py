@@ -25,45 +25,50 @@ pytestmark = pytest.mark.early
 
 ROOT = Path(__file__).resolve().parents[2] / "gpudoctor"
 PLACES = ("facts", "rules", "capture", "privacy", "system", "model")
-SHORT = {"roles": 2_000, "line_shapes": 2_000, "document": 2_000, "polarity": 1_200, "elsewhere": 400}
+SHORT = {"roles": 2_000, "line_shapes": 2_000, "document": 2_000, "polarity": 1_200, "settled": 800, "elsewhere": 400}
 """Letters of a line that these modules look at; the others 8,000."""
 SUSPECT = 0.02
 
 
-class Used(dict[str, set[str]]):
-    """By the name of an expression: which of its methods are called."""
+class Module:
+    """What one file says of expressions. `used`: by the name of an expression, which of its methods are called; `calls`: all calls of
+    methods."""
 
-    def visit(self, tree: ast.AST) -> Used:
-        for node in ast.walk(tree):
+    def __init__(self, path: Path) -> None:
+        self.used: dict[str, set[str]] = {}
+        self.calls: list[tuple[ast.Call, ast.Attribute]] = []
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)):
                 name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
-                self.setdefault(name, set()).add(node.attr)
-        return self
+                self.used.setdefault(name, set()).add(node.attr)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                self.calls.append((node, node.func))
 
 
 def expressions() -> Iterator[tuple[str, str, int, set[str], int]]:
     """Where it stands, the expression, its flags, the methods that are called, and the length of what it meets."""
-    everywhere = Used()
-    for path in ROOT.rglob("*.py"):
-        everywhere.visit(ast.parse(path.read_text(encoding="utf-8")))
+    modules = {path: Module(path) for path in ROOT.rglob("*.py")}
+    everywhere: dict[str, set[str]] = {}
+    for each in modules.values():
+        for name, methods in each.used.items():
+            everywhere.setdefault(name, set()).update(methods)
     for place in PLACES:
         for path in sorted((ROOT / place).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
             name = ".".join(("gpudoctor", *path.relative_to(ROOT).with_suffix("").parts))
             module = importlib.import_module(name.removesuffix(".__init__"))
-            used, length = Used().visit(tree), SHORT.get(path.stem, 8_000)
+            used, length = modules[path].used, SHORT.get(path.stem, 8_000)
             for name, value in vars(module).items():
                 if isinstance(value, (re.Pattern, LazyPattern)) and isinstance(value.pattern, str):
                     methods = (used if name[0] == "_" else everywhere).get(name, set())
                     yield f"{path.stem}.{name}", value.pattern, value.flags & ~re.UNICODE, methods, length
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+            for node, method in modules[path].calls:
+                if not node.args:
                     continue
-                whose, first = node.func.value, node.args[0]
-                inline = isinstance(whose, ast.Name) and whose.id == "re" and node.func.attr not in ("compile", "escape")
+                whose, first = method.value, node.args[0]
+                inline = isinstance(whose, ast.Name) and whose.id == "re" and method.attr not in ("compile", "escape")
                 if inline and isinstance(first, ast.Constant):
                     multiline = re.MULTILINE if "MULTILINE" in ast.unparse(node) or "re.M" in ast.unparse(node) else 0
-                    yield f"{path.stem}:{node.lineno}", str(first.value), multiline, {node.func.attr}, length
+                    yield f"{path.stem}:{node.lineno}", str(first.value), multiline, {method.attr}, length
 
 
 def use_of(methods: set[str]) -> Use:

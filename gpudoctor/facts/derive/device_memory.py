@@ -43,6 +43,8 @@ class Size(NamedTuple):
     used: int | None = None
     users: Sequence[str] = ()
     unified: bool = False
+    at_least: bool = False
+    """`used` is what some of the users hold, so that what is free is unknown."""
 
 
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
@@ -74,7 +76,7 @@ def _record(gpu: Mapping[str, Any], facts: Facts, alone: bool) -> dict[str, Any]
         "usable_bytes": _or_unsaid(size.usable), "how": size.how or None, "dedicated_bytes": _or_unsaid(dedicated),
         "shared_bytes": _or_unsaid(size.shared), "shares_more": _shares_more(size), "unified": size.unified,
         "used_bytes": _or_unsaid(size.used),
-        "free_bytes": UNSAID if size.usable is None or size.used is None else max(size.usable - size.used, 0),
+        "free_bytes": UNSAID if size.usable is None or size.used is None or size.at_least else max(size.usable - size.used, 0),
         "used_share": UNSAID if not size.usable or size.used is None else min(size.used / size.usable, 1.0),
         "users": list(size.users), "window_bytes": bar if bar and dedicated and bar < dedicated else None,
         "largest_allocation_bytes": _or_unsaid(runtime.get("max_alloc_bytes")),
@@ -149,6 +151,19 @@ def _amd(gpu: Mapping[str, Any], facts: Facts, runtime: Mapping[str, int]) -> Si
     return Size(mapped, "main memory that the driver maps (GTT)", vram, mapped, counted.get("gtt_used_bytes"), users, unified=True)
 
 
+def _intel(gpu: Mapping[str, Any], facts: Facts, runtime: Mapping[str, int]) -> Size:
+    """What the runtime lists, with what xpu-smi counts as used, else what the processes hold that this user may look at."""
+    size, address = _by_runtime(gpu, facts, runtime), str(gpu.get("address")).lower()
+    mine = [each for each in facts.value("intel.memory.users") or () if isinstance(each, Mapping) and each.get("address") == address]
+    held = [(each, sum(each.get(name, 0) for name in ("bytes", *(("shared_bytes",) if size.unified else ())))) for each in mine]
+    users = [f"{each.get('name')} ({each.get('pid')}), {total >> 20} MiB" for each, total in held if total]
+    counted = facts.value("intel.memory.used") or ()
+    used = next((each.get("bytes") for each in counted if isinstance(each, Mapping) and each.get("address") == address), None)
+    if isinstance(used, int):
+        return size._replace(used=used, users=users)
+    return size._replace(used=sum(total for _, total in held) if held else None, users=users, at_least=True)
+
+
 def _apple(gpu: Mapping[str, Any], facts: Facts, runtime: Mapping[str, int]) -> Size:
     main = facts.value("memory.total_bytes")
     if not main or facts.value("macos.apple_silicon") is not True:
@@ -173,7 +188,7 @@ def _by_runtime(gpu: Mapping[str, Any], facts: Facts, runtime: Mapping[str, int]
     return Size(None, "")
 
 
-_SIZES = {"nvidia": _nvidia, "amd": _amd, "apple": _apple}
+_SIZES = {"nvidia": _nvidia, "amd": _amd, "intel": _intel, "apple": _apple}
 
 DERIVATION = Derivation(
     "device_memory",
@@ -182,7 +197,8 @@ DERIVATION = Derivation(
             "address": "PCI address", "name": "GPU", "vendor": "vendor", "kind": "discrete, integrated or accelerator",
             "usable_bytes": "bytes that a program can use", "how": "how that is known", "dedicated_bytes": "memory of its own",
             "shared_bytes": "main memory that it may use", "unified": "processor and GPU share memory",
-            "shares_more": "it may use more main memory than it has memory of its own", "used_bytes": "in use now",
+            "shares_more": "it may use more main memory than it has memory of its own",
+            "used_bytes": "in use now; of Intel GPUs without xpu-smi at least so much",
             "free_bytes": "left", "used_share": "share in use", "users": "programs that hold memory, the largest first",
             "window_bytes": "part that the processor can address, where that is not all of it (Resizable BAR is off)",
             "largest_allocation_bytes": "largest single allocation, by OpenCL or Vulkan",

@@ -13,9 +13,11 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _UNSAID = Unknown("not recorded")
 _SERVE = {
-    "nvidia": ("cuda", "vulkan", "opencl"), "amd": ("hip", "vulkan", "opencl"),
+    "nvidia": ("cuda", "vulkan"), "amd": ("hip", "vulkan"),
     "intel": ("sycl", "vulkan", "opencl", "openvino"), "apple": ("metal", "vulkan"),
 }  # fmt: skip
+"""The backends that take a vendor's GPUs. That of OpenCL takes those of Qualcomm and Intel, and drops all others
+(ggml/src/ggml-opencl/ggml-opencl.cpp)."""
 _WORDS = {
     "nvidia": ("nvidia", "geforce", "rtx", "tesla", "quadro"),
     "amd": ("amd", "radeon", "instinct"),
@@ -35,6 +37,17 @@ def _is_processor(device: Mapping[str, Any]) -> bool:
     return device["backend"] in ("vulkan", "opencl", "sycl") and any(word in str(device["name"]).lower() for word in _PROCESSOR)
 
 
+def _hidden(vendor: str, facts: Facts, count: int, backends: list[str]) -> str | None:
+    """The setting that hides every one of `count` GPUs of this vendor from these backends; None where there is none."""
+    env = facts.value("env") or {}
+    if "vulkan" in backends and env.get("GGML_VK_VISIBLE_DEVICES") != "-1":
+        return None
+    if vendor == "intel" and "sycl" in backends:
+        known = facts.known("intel.selector.problem")
+        return f"{facts.value('intel.selector.variable')}={facts.value('intel.selector.value')}" if known else None
+    return hiding_variable(vendor, env, count)
+
+
 def _listed(vendor: str, devices: list[dict[str, Any]]) -> bool:
     """Whether a GPU of this vendor is listed: by the backend where that serves one vendor alone, else by the device's name."""
     return any(
@@ -46,7 +59,6 @@ def _listed(vendor: str, devices: list[dict[str, Any]]) -> bool:
 
 def _gpus(facts: Facts) -> list[dict[str, Any]]:
     physical = [gpu for gpu in facts.value("gpus", []) if isinstance(gpu, dict) and gpu.get("vendor") in _SERVE]
-    env = facts.value("env") or {}
     records = []
     for gpu in physical:
         vendor = str(gpu["vendor"])
@@ -55,8 +67,7 @@ def _gpus(facts: Facts) -> list[dict[str, Any]]:
         listed = _listed(vendor, facts.value("llama_cpp.devices") or [])
         # what the program lists proves a backend that its libraries do not name
         served = True if listed else _serves(vendor, backends)
-        by_vulkan = "vulkan" in (backends or own or [])
-        hidden = None if by_vulkan and env.get("GGML_VK_VISIBLE_DEVICES") != "-1" else hiding_variable(vendor, env, count)
+        hidden = _hidden(vendor, facts, count, backends or own or [])
         records.append({
             "address": gpu.get("address"), "name": gpu.get("name"), "vendor": vendor, "kind": gpu.get("kind", _UNSAID),
             "driver": gpu.get("driver", _UNSAID), "access": gpu.get("access", _UNSAID), "group": gpu.get("node_group"),

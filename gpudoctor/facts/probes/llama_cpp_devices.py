@@ -22,16 +22,19 @@ _PREFIXES = (
 
 def parse_devices(text: str) -> list[dict[str, Any]] | None:
     """The devices below 'Available devices:'; None without that line. Those without memory are left out: BLAS and other helpers of the
-    processor."""
+    processor. A GPU of the OpenCL backend stays: builds before 2026 print 0 MiB for it."""
     _, mark, listing = text.partition("Available devices:")
     if not mark:
         return None
     found = []
     for line in listing.splitlines():
         match = _DEVICE.match(line)
-        if match and int(match[3]) > 0:
-            backend = next((backend for prefix, backend in _PREFIXES if match[1].lower().startswith(prefix)), "other")
-            found.append({"id": match[1], "backend": backend, "name": match[2], "memory_bytes": int(match[3]) << 20})
+        if match is None:
+            continue
+        backend = next((backend for prefix, backend in _PREFIXES if match[1].lower().startswith(prefix)), "other")
+        memory = int(match[3]) << 20
+        if memory or backend == "opencl":
+            found.append({"id": match[1], "backend": backend, "name": match[2], "memory_bytes": memory or Unknown("not recorded")})
     return found
 
 

@@ -16,7 +16,16 @@ PORTS, NET, NODES, GROUPS = "/sys/class/infiniband", "/sys/class/net", "/dev/inf
 UNSEEN = Unknown("not recorded")
 SAME_SWITCH, SAME_ROOT, SAME_NODE, ACROSS = "same switch", "same root complex", "same NUMA node", "across NUMA nodes"
 MODULES = ("nvidia_peermem", "nv_peer_mem", "gdrdrv")
-OF_GPUS = {"name": "text", "device": "text", "state": "text", "rate_gbits": "float", "sibling_rate_gbits": "float", "link_layer": "text"}
+OF_GPUS = {
+    "name": "text",
+    "device": "text",
+    "state": "text",
+    "rate_gbits": "float",
+    "sibling_rate_gbits": "float",
+    "link_layer": "text",
+    "phys_state": "text",
+    "addresses": "int",
+}
 MOST = 64
 """Devices and ports that are looked at."""
 _ADDRESS = lazy(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -52,6 +61,11 @@ def distance(first: str, second: str, nodes: tuple[Any, Any] = (None, None)) -> 
     return (SAME_NODE if nodes[0] == nodes[1] else ACROSS) if known else None
 
 
+def _is_address(gid: str) -> bool:
+    """Whether an entry of the GID table stands for an address that somebody gave: neither empty nor the link-local default."""
+    return bool(gid.strip(":0")) and not gid.startswith("fe80:")
+
+
 def _number(host: Host, path: str) -> Any:
     text = host.read(path, limit=64).text.strip()
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else UNSEEN
@@ -85,7 +99,8 @@ def _ports(host: Host) -> list[dict[str, Any]]:
                 "name": f"{device} port {port}", "device": device, "model": model or UNSEEN,
                 "state": parse_state(texts["state"]) or UNSEEN, "phys_state": parse_state(texts["phys_state"]) or UNSEEN,
                 "rate_gbits": rate if rate is not None else UNSEEN, "link_layer": texts["link_layer"].strip() or UNSEEN,
-                "gids": sum(1 for gid in gids if gid.strip(":0")), "roce_v2": any("RoCE v2" in kind for kind in kinds),
+                "gids": sum(1 for gid in gids if gid.strip(":0")),
+                "addresses": sum(map(_is_address, gids)) if gids else UNSEEN, "roce_v2": any("RoCE v2" in kind for kind in kinds),
                 "address": address or UNSEEN, "path": path, "numa_node": _number(host, f"{folder}/device/numa_node"),
             })  # fmt: skip
     fastest: dict[tuple[str, str], float] = {}
@@ -120,6 +135,16 @@ def _distances(host: Host, gpus: Sequence[Mapping[str, Any]], ports: Sequence[Ma
             if far is not None:
                 found.append({"nic": port["device"], "gpu": gpu["address"], "distance": far})
     return found
+
+
+def _far_gpus(distances: Sequence[Mapping[str, Any]], ports: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The GPUs that have an active RDMA card behind another processor, and none nearer."""
+    active = {port["device"] for port in ports if port["state"] == "ACTIVE"}
+    reached: dict[str, set[str]] = {}
+    for each in distances:
+        if each["nic"] in active:
+            reached.setdefault(str(each["gpu"]), set()).add(str(each["distance"]))
+    return sorted(gpu for gpu, found in reached.items() if found == {ACROSS})
 
 
 def _access(host: Host) -> Fact:
@@ -160,7 +185,9 @@ def collect(host: Host, facts: Facts) -> Collected:
     concerned = [{name: port[name] for name in OF_GPUS} for port in ports] if len(gpus) > 1 else []
     yield "rdma_ports_of_gpus", Known(concerned, PORTS) if seen and facts.known("gpus") else UNSEEN
     yield "gpu.iommu", _iommu(host, gpus) if gpus else Absent("gpus")
-    yield "rdma.distances", Known(_distances(host, gpus, ports), DEVICES) if seen else UNSEEN
+    distances = _distances(host, gpus, ports)
+    yield "rdma.distances", Known(distances, DEVICES) if seen else UNSEEN
+    yield "rdma.far_gpus", Known(_far_gpus(distances, ports), DEVICES) if seen else UNSEEN
 
 
 PROBE = Probe(
@@ -169,7 +196,8 @@ PROBE = Probe(
         FactSpec(
             "rdma.ports", "records", "ports of RDMA cards (InfiniBand, RoCE)", item="port",
             fields={"name": "text", "device": "text", "model": "text", "state": "text", "phys_state": "text", "rate_gbits": "float",
-                    "sibling_rate_gbits": "float", "link_layer": "text", "gids": "int", "roce_v2": "bool", "address": "text",
+                    "sibling_rate_gbits": "float", "link_layer": "text", "gids": "int", "addresses": "int", "roce_v2": "bool",
+                    "address": "text",
                     "path": "text", "numa_node": "int"},
         ),
         FactSpec("rdma_ports_of_gpus", "records", "RDMA ports of a machine with several GPUs", item="rdma_port", fields=OF_GPUS),
@@ -179,6 +207,7 @@ PROBE = Probe(
             "rdma.distances", "records", "how far each RDMA card is from each GPU in the PCI tree", item="rdma_distance",
             fields={"nic": "text", "gpu": "text", "distance": "text"},
         ),
+        FactSpec("rdma.far_gpus", "list", "PCI addresses of GPUs whose nearest active RDMA card belongs to another NUMA node"),
         FactSpec(
             "net.cards", "records", "network cards", item="net_card",
             fields={"name": "text", "address": "text", "operstate": "text", "mtu": "int", "speed_mbits": "int"},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gpudoctor.model.fleet_view import Cohort, Difference, FleetFinding, FleetView, HostGroup, HostState, Suspicion
+from gpudoctor.model.node_sets import fold
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
 
@@ -35,7 +36,11 @@ def host(view: FleetView, name: str, terminal: Terminal | None = None) -> str:
     lines: list[Line] = [*_about(state, width)]
     if cohort is not None and group is not None:
         alike = len(group.hosts) - 1
-        lines += hanging((Span("cohort    ", "dim"),), f"{cohort.name}, {_hosts(cohort.hosts)}; {_hosts(alike)} equal to this one", width)
+        lines += hanging(
+            (Span("cohort    ", "dim"),),
+            f"{cohort.name}, {_hosts(cohort.hosts)}; {alike or 'none'} of the others equal{'s' * (alike == 1)} this one",
+            width,
+        )
         lines += [line for each in group.differences for line in _difference(each, width, 10)]
     lines += _slow(view, width, 10_000, name)
     for each in view.findings:
@@ -53,7 +58,7 @@ def _head(view: FleetView, width: int) -> Iterator[Line]:
     yield from hanging((Span(_hosts(len(view.hosts)), "bold"), Span(" · ")), f"run {view.run}: {said or 'no results'}", width)
     for answer, words in (("silent", "silent"), ("stale", "stale")):
         if counts[answer]:
-            named = _folded([each.host for each in view.hosts if each.answer == answer])
+            named = fold([each.host for each in view.hosts if each.answer == answer])
             yield from hanging((Span(f"{words:<10}", "warn"),), named, width)
     if len(view.versions) > 1:
         said = "; ".join(f"{number} × {name}" for name, number in sorted(view.versions.items(), key=lambda each: -each[1]))
@@ -75,36 +80,41 @@ def _unusable(view: FleetView, width: int, most: int) -> Iterator[Line]:
         good = sum(each.usable is True for each in view.hosts)
         yield (Span(f"{_hosts(good)} can be used; nothing speaks against a single host.", "good" if good else "warn"),)
         return
-    yield from hanging((Span(f"{_hosts(len(bad))} cannot be used: ", "bad"),), _folded([each.host for each in bad]), width)
+    yield from hanging((Span(f"{_hosts(len(bad))} cannot be used: ", "bad"),), fold([each.host for each in bad]), width)
     by_reason: dict[str, list[str]] = {}
     for each in bad:
         by_reason.setdefault(each.reason, []).append(each.host)
     ordered = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
     for reason, hosts in ordered[:most]:
-        yield from _columns(_folded(hosts), reason or "no result", width)
+        yield from _columns(fold(hosts), reason or "no result", width)
     yield from _more(len(ordered) - most, "reasons")
 
 
 def _cohorts(view: FleetView, width: int, most: int) -> Iterator[Line]:
-    if view.cohorts:
+    odd = [each for each in view.cohorts if len(each.groups) > 1]
+    alike = [each for each in view.cohorts if len(each.groups) == 1]
+    if odd:
         yield ()
         yield (Span("Not like the others", "bold"),)
-    for cohort in view.cohorts[:most]:
+    for cohort in odd[:most]:
         yield from _cohort(cohort, width, most)
-    yield from _more(len(view.cohorts) - most, "cohorts")
+    yield from _more(len(odd) - most, "cohorts")
+    if alike:
+        yield ()
+    for each in alike[:most]:
+        said = "all alike" if each.hosts > 1 else "nothing to compare it with"
+        yield from hanging((Span("  "),), f"{each.name}: {_hosts(each.hosts)}, {said}", width, style="dim")
+    yield from _more(len(alike) - most, "cohorts without a difference")
 
 
 def _cohort(cohort: Cohort, width: int, most: int) -> Iterator[Line]:
-    odd = [each for each in cohort.groups if each.differences or each is not cohort.groups[0]]
-    if cohort.kind == "several":
-        said = "several kinds of hosts, none of them the odd one"
-    elif not odd:
-        said = "all alike" if cohort.hosts > 1 else "alone: there is nothing to compare it with"
-    else:
-        said = f"{sum(len(each.hosts) for each in odd)} differ from the others"
-    style = "" if not odd else "warn"
-    yield from hanging((Span("  "), Span(visible(cohort.name), "bold"), Span(f", {_hosts(cohort.hosts)}: ")), said, width, style=style)
-    for group in (cohort.groups if cohort.kind == "several" else odd)[:most]:
+    odd = [each for each in cohort.groups if each.odd]
+    kinds = [each for each in cohort.groups if not each.odd]
+    said = [f"{len(kinds)} kinds of hosts, none of which is the odd one"] if cohort.kind == "several" else []
+    if odd:
+        said.append(f"{sum(len(each.hosts) for each in odd)} differ from the others")
+    yield from hanging((Span("  "),), f"{cohort.name}: {_hosts(cohort.hosts)}, {', '.join(said) or 'all alike'}", width, style="bold")
+    for group in (*(kinds if cohort.kind == "several" else ()), *odd[:most]):
         yield from _group(group, width)
     yield from _more(len(odd) - most, "groups")
 
@@ -120,11 +130,15 @@ def _group(group: HostGroup, width: int) -> Iterator[Line]:
 
 def _difference(each: Difference, width: int, indent: int) -> Iterator[Line]:
     name = f"the {each.fact.removeprefix('group:')} facts" if each.fact.startswith("group:") else each.fact
-    said = f"{each.value or 'none'}, usually {each.usual or 'none'}" if not each.fact.startswith("group:") else "differ; compare two reports"
+    said = (
+        f"{each.value or 'none'}, usually {each.usual or 'none'}" if not each.fact.startswith("group:") else "differ; compare two reports"
+    )
     if each.matters:
         said += f". It matters: {', '.join(each.matters[:3])}"
+    if each.follows:
+        said += f". It follows {each.follows}"
     if each.unit:
-        said += f". Change it with {each.unit}"
+        said += f". What is changed together: {each.unit}"
     yield from hanging((Span(" " * indent), Span(f"{visible(name)}: ", "dim")), said, width)
 
 
@@ -157,13 +171,15 @@ def _findings(view: FleetView, width: int, most: int) -> Iterator[Line]:
 
 
 def _finding(each: FleetFinding, width: int, others: int | None = None) -> Iterator[Line]:
-    where = f"{_hosts(len(each.hosts))} ({each.share:.0%})" if others is None else f"and {_hosts(others)}"
+    where = f"{_hosts(len(each.hosts))}, {each.share:.0%}" if others is None else f"{_hosts(others)} more" if others else "this host alone"
     lead = (Span("  "), Span(f"{each.severity:<8}", _SEVERITY[each.severity]))
     yield from hanging(lead, f"{each.title}  [{where}]", width)
     if others is None:
         yield from hanging((Span(" " * 10),), each.folded, width, style="dim")
     if each.doubted:
-        yield from hanging((Span(" " * 10),), "So many hosts of different kinds have it that the check itself is in doubt.", width, style="warn")
+        yield from hanging(
+            (Span(" " * 10),), "So many hosts of different kinds have it that the check itself is in doubt.", width, style="warn"
+        )
     elif each.of_the_fleet:
         yield from hanging((Span(" " * 10),), "It is a trouble of the fleet (image, site), not of single hosts.", width, style="dim")
     if each.do:
@@ -224,9 +240,3 @@ def _more(number: int, what: str) -> Iterator[Line]:
 
 def _hosts(number: int) -> str:
     return f"{number} host" if number == 1 else f"{number} hosts"
-
-
-def _folded(hosts: Sequence[str]) -> str:
-    from gpudoctor.model.node_sets import fold  # imported here, since a screen without lists of hosts needs none
-
-    return fold(hosts)

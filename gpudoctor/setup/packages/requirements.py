@@ -88,7 +88,10 @@ def _file(text: str, hashes: Mapping[str, str]) -> PipRequirement:
 
 
 def _address(url: str, name: str, hashes: Mapping[str, str], text: str, plain: bool) -> PipRequirement:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise PlanError(f"'{text}': {url} is no address ({error}); this is a mistake in the recipe") from error
     filename = posixpath.basename(unquote(parts.path))
     found = _SHA256.search(parts.fragment)
     digest = found[1] if found else hashes.get(filename) or hashes.get(text) or ""

@@ -59,7 +59,7 @@ class ProcessHost(RootedHost):
         return not self._here
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:
-        if tuple(argv) == ("id",):  # of the process, not of gpudoctor
+        if tuple(argv) == ("id",):  # the ids of the examined process; the command would print those of gpudoctor
             return Ran(("id",), not_recorded=True, not_run=READ_ONLY)
         if self._local is None or (argv[0].startswith("/") and not argv[0].startswith(("/usr/", "/sbin/", "/bin/"))):
             return Ran(tuple(argv), not_recorded=True, not_run=READ_ONLY if self._local else "programs of the container are not run")

@@ -81,7 +81,7 @@ def _take(pid: int, folder: int) -> Snapshot:
             if name in NEEDED:
                 raise
     if not texts["maps"]:
-        raise ProcessLookupError(errno.ESRCH, "ended")  # it has ended and is not reaped
+        raise ProcessLookupError(errno.ESRCH, "ended")  # the process has ended and its parent has not waited for it
     pairs = (item.partition("=") for item in _read(folder, "environ").decode("utf-8", "replace").split("\0") if "=" in item)
     environment = {name: value for name, _, value in pairs}
     descriptors = _descriptors(folder)
@@ -106,7 +106,7 @@ def _descriptors(folder: int) -> dict[str, str]:
             try:
                 found[number] = printable(os.readlink(number, dir_fd=listed))
             except OSError:
-                continue  # closed meanwhile
+                continue  # the process has closed the file meanwhile
     finally:
         os.close(listed)
     return found

@@ -63,7 +63,7 @@ class ShellSession:
         assert self._process.stdout is not None and self._process.stderr is not None
         self._selector = selectors.DefaultSelector()
         for stream, name in ((self._process.stdout, "out"), (self._process.stderr, "error")):
-            if sys.platform != "win32":  # where this is missing, hosts behind a shell are refused
+            if sys.platform != "win32":  # on Windows, hosts behind a shell are refused
                 os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ, name)
 

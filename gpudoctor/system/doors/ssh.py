@@ -30,7 +30,7 @@ class SshWay:
         self.door = Door("host", destination, f"host {destination}")
         self._destination = destination
         self._folder: ScratchFolder | None = None
-        if sys.platform != "win32":  # ssh of Windows shares no connection
+        if sys.platform != "win32":  # the ssh of Windows cannot share a connection
             self._folder = ScratchFolder("gpudoctor-ssh-")
 
     def argv(self, *, first: bool) -> list[str]:

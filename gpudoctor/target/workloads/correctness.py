@@ -271,7 +271,7 @@ def _fitting(request, network):
         math.prod(known[layer.name][2:]) * known[layer.name][0] * known[layer.inputs[0]][1] * layer.settings["kernel"] ** 2
         for layer in network.layers if layer.kind == "conv"
     )  # fmt: skip
-    slower = per_flop / 2.5e-11  # than the processor that PER_NUMBER was measured on
+    slower = per_flop / 2.5e-11  # the factor by which this processor is slower than the one that PER_NUMBER was measured on
     batch = network.inputs[0].shape[0]
     parameter_seconds = 1e-8 * max(1.0, slower) * sum(math.prod(each.shape) for each in parameters(network, known))
     item = (2 * flop * per_flop + laid_out * PER_NUMBER * max(1.0, slower)) / batch

@@ -71,7 +71,7 @@ def _sigmoid(x):
 
 
 ACTIVATIONS = {
-    # call, what is right, its slope, what minus infinity gives
+    # the call, the reference, its derivative, and the result for minus infinity
     "relu": (jax.nn.relu, lambda x: max(x, 0.0), lambda x: float(x > 0), 0.0),
     "leaky_relu": (lambda x: jax.nn.leaky_relu(x, 0.125), lambda x: x if x > 0 else x / 8, lambda x: 1.0 if x >= 0 else 0.125, -INF),
     "silu": (jax.nn.silu, lambda x: x * _sigmoid(x), lambda x: _sigmoid(x) * (1 + x * (1 - _sigmoid(x))), ANY),
@@ -97,7 +97,7 @@ def _activation(name):
         if name == "gelu":
             wanted[-3] = ANY
         if name == "floor":
-            wanted[18] = wanted[19] = ANY  # a device may treat them as zero
+            wanted[18] = wanted[19] = ANY  # a device may treat these subnormal numbers as zero
         scale = 0.0 if name in ("relu", "leaky_relu", "abs", "floor", "round", "exp") else 1.0
         special = ([*given, INF, -INF, NAN]) * 3
         x, flow = [v + 0.0625 for v in numbers((67,), 3)], numbers((67,), 5)

@@ -15,7 +15,7 @@ def draw(name, options):
         count = int(options.get("bytes") or 4 * ELEMENTS) // 4
         d = GraphBuilder(name)
         network = d.finish(d("add", "sum", d.input("left", (1, count)), d.input("right", (1, count))))
-        return network, 3 * count, "B/s"  # times the bytes of a number
+        return network, 3 * count, "B/s"  # the caller multiplies it by the size of a number in bytes
     if name == "launch":
         d = GraphBuilder(name)
         return d.finish(d("add", "sum", d.input("left", (1, FEW)), d.input("right", (1, FEW)))), 1, "launches/s"

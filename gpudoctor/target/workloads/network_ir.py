@@ -40,7 +40,7 @@ KINDS = {
     "concat": {"axis": REQUIRED},
     "slice": {"axis": REQUIRED, "start": REQUIRED, "stop": None},
     "every_second": {"row": REQUIRED, "column": REQUIRED},
-    "flatten": {},  # all but the batch into one
+    "flatten": {},  # merges all dimensions except the batch
     "tokens": {},  # N x C x H x W -> N x HW x C
     "image": {},  # N x HW x C and an image of that height and width -> N x C x H x W
     "attention": {"heads": REQUIRED, "causal": False, "dropout": 0.0},  # of queries N x T x C, keys and values N x S x C

@@ -26,7 +26,7 @@ def _gpt2(name, batch, tokens, past):
     places = d.input("positions", (1, tokens), "positions", past)
     old = [(d.input(f"past.{number}.key", (batch, past, WIDTH)), d.input(f"past.{number}.value", (batch, past, WIDTH)))
            for number in range(LAYERS if past else 0)]  # fmt: skip
-    # one row of positions serves every text of the batch
+    # all texts of the batch share one row of positions
     x = d("embedding", "wte", words, rows=VOCABULARY, width=WIDTH)
     x = d("dropout", "drop", d("add_rows", "embedded", x, d("embedding", "wpe", places, rows=POSITIONS, width=WIDTH)), share=0.1)
     cache = []

@@ -7,7 +7,7 @@ bytes are written. Python 3.8, standard library only.
 import struct
 
 TYPES = {"float32": (1, 4), "float16": (10, 2), "int32": (6, 4), "int64": (7, 8), "bool": (9, 1)}  # TensorProto.DataType, bytes of one
-LARGEST = 2**31 - 1  # a protocol buffer cannot be longer
+LARGEST = 2**31 - 1  # the largest size of a protocol buffer in bytes
 
 
 def varint(value):

@@ -18,7 +18,7 @@ from onnx_encoding import LARGEST, TYPES, model, node, tensor, tensor_elsewhere,
 from onnx_operators import OPERATORS
 
 OPSETS = range(11, 18)
-ROOM = 2**20 * 16  # for everything but weights
+ROOM = 2**20 * 16  # bytes for everything except the weights
 
 
 def model_bytes(network, opset=13, dtype="float32", index="int64"):
@@ -52,7 +52,7 @@ def write(network, path, opset=13, dtype="float32", index="int64", apart=None):
     return [path, beside]
 
 
-ALIGNED = 4096  # so that runtimes can map the file
+ALIGNED = 4096  # runtimes can map weights into memory that begin at a multiple of this many bytes
 
 
 class _Graph:

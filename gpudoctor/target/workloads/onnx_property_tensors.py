@@ -167,7 +167,8 @@ def sums_and_extremes(run):
     tenth = struct.unpack("f", struct.pack("f", 0.1))[0]
     made = Model()
     made.give_back(made.add("ReduceSum", made.give(numpy.full((2, count), 0.1, "float32")), made.keep([1], "int64"), keepdims=0), (2,))
-    yield Check(f"sum of {count}", made.compute(run)[0][0], [tenth * count] * 2, count / 8)  # added one by one in eight places at once
+    # The tolerance allows eight partial sums, each of which adds one number after another.
+    yield Check(f"sum of {count}", made.compute(run)[0][0], [tenth * count] * 2, count / 8)
     for count in (1, 17, 1025):
         row, total, wanted = numbers((count,), 3), 0.0, []
         for value in row:

@@ -123,7 +123,7 @@ def windows(side, kernel, stride, padding=0, dilation=1, ceil=False):
     reach = dilation * (kernel - 1) + 1
     count = (side + 2 * padding - reach + (stride - 1 if ceil else 0)) // stride + 1
     if ceil and (count - 1) * stride >= side + padding:
-        count -= 1  # no window begins in the padding behind the last place
+        count -= 1  # no window begins in the padding after the last element
     return [[start * stride - padding + step * dilation for step in range(kernel)] for start in range(count)]
 
 

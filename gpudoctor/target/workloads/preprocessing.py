@@ -52,7 +52,7 @@ class WithTorch:
         batch, colours, height, width = network.inputs[0].shape
         self.dtype, self.float = dtype, torch.float32
         self.raw = torch.frombuffer(bytearray(image_bytes(network)), dtype=torch.uint8) if hasattr(torch, "frombuffer") else None
-        if self.raw is None:  # torch before 1.10
+        if self.raw is None:  # torch before 1.10 has no frombuffer()
             self.raw = torch.tensor(list(image_bytes(network)), dtype=torch.uint8)
         self.raw = self.raw.view(batch, height, width, colours)
         self.middle = (torch.tensor(MEAN) * 255).view(1, colours, 1, 1)

@@ -98,11 +98,11 @@ class TensorflowLayers:
         strides = [1, s["stride"], s["stride"], 1]
         if s["groups"] > 1 and s["groups"] == x.shape[3] == s["out"]:
             found = tf.nn.depthwise_conv2d(x, tf.transpose(weight, [0, 1, 3, 2]), strides, "VALID")
-        elif s["groups"] > 1 and self.training and x.dtype == tf.float64:  # the reference, on the processor: see is_grouped
+        elif s["groups"] > 1 and self.training and x.dtype == tf.float64:  # the reference runs on the processor (see is_grouped)
             parts = zip(tf.split(x, s["groups"], 3), tf.split(weight, s["groups"], 3))
             found = tf.concat([tf.nn.conv2d(part, own, strides, "VALID") for part, own in parts], 3)
         else:
-            found = tf.nn.conv2d(x, weight, strides, "VALID")  # groups follow from the shapes
+            found = tf.nn.conv2d(x, weight, strides, "VALID")  # TensorFlow derives the groups from the shapes
         return found + self.parameter(layer, "bias") if s["bias"] else found
 
     def linear(self, layer, x):
@@ -141,7 +141,7 @@ class TensorflowLayers:
     def batch_norm(self, layer, x):
         names = ("weight", "bias", "running_mean", "running_var")
         weight, bias, mean, variance = (wide(self.parameter(layer, what)) for what in names)
-        if x.dtype == tf.float64:  # the fused kernel has none
+        if x.dtype == tf.float64:  # the fused kernel does not support float64
             return self._normal(layer, x, [0, 1, 2]) if self.training else self._scaled(layer, x, mean, variance)
         known = {} if self.training else {"mean": mean, "variance": variance}
         found = tf.compat.v1.nn.fused_batch_norm(x, weight, bias, epsilon=layer.settings["eps"], is_training=self.training, **known)

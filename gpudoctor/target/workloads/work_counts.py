@@ -26,7 +26,7 @@ def flop_of(layer, known):
         return 2 * result * (first[1] // layer.settings["groups"]) * layer.settings["kernel"] ** 2
     if layer.kind in ("linear", "tied_linear"):
         return 2 * result * first[-1]
-    if layer.kind == "attention":  # masked products are computed, or not, by choice of the kernel: counted in full
+    if layer.kind == "attention":  # a kernel may skip masked products; they are counted in full
         return 2 * 2 * result * known[layer.inputs[1]][1]
     return 0
 

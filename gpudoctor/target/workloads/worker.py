@@ -91,7 +91,7 @@ def in_turn(jobs, backend):
             say("result", **carry_out(job, backend))
         except Skipped as reason:
             say("skipped", reason=str(reason))
-        gc.collect()  # the memory of this job is free before the next one begins
+        gc.collect()  # this frees the memory of the job before the next one begins
 
 
 def is_memory(name, text):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.audit import formats
@@ -242,6 +242,7 @@ PIECES = st.sampled_from([
 
 
 @settings(max_examples=400, deadline=None)
+@example(name="Dockerfile", text="RUN pip install @ https://\x1b[31m")  # an address that urlsplit refuses
 @given(name=st.sampled_from(NAMES), text=st.one_of(st.lists(PIECES, max_size=40).map("".join), st.text(max_size=200)))
 def test_hostile_text_ends_in_requirements_or_one_error(name: str, text: str) -> None:
     try:

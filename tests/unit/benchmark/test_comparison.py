@@ -189,6 +189,16 @@ def test_another_framework_is_paired_by_its_work_where_there_is_only_one() -> No
     assert several.rows == () and len(several.only_here) == 1 and len(several.only_there) == 2
 
 
+def test_the_program_of_llama_cpp_is_paired_with_its_binding() -> None:
+    work = {"workload": "llama_prefill", "batch": 1, "input": [512]}
+    ours, own = measured(10.0, framework="llama-cpp", **work), measured(9.0, framework="llama-bench", **work)
+    other = measured(30.0, framework="torch", **work)
+    (row,) = comparison.compare(report(ours), report(own, other)).rows
+    assert (row.framework, row.speed) == ("llama-cpp by llama-bench", 0.9)
+    both = comparison.compare(report(ours, own), report(ours, own))
+    assert [each.framework for each in both.rows] == ["llama-cpp", "llama-bench"], "each with itself, where both reports have both"
+
+
 def test_what_a_framework_has_not_is_no_fault_of_another() -> None:
     skipped = measured(1.0, framework="openvino", status="skipped", reason="it computes, it does not train", latency_ms=None)
     assert comparison.compare(report(skipped), report(measured(10.0))).broken == ()

@@ -189,3 +189,17 @@ def test_foreign_captures_are_not_taken_for_the_machine(tmp_path: Path) -> None:
     host = open_recorded(str(tmp_path / "m"))
     assert host.origin == "capture" and host.python_environment() == {"executable": "x"}
     assert json.loads((tmp_path / "m/python.json").read_text()) == {"executable": "x"}
+
+
+def test_of_the_files_that_others_have_open_only_nodes_of_gpus_are_recorded() -> None:
+    class Busy(LocalHost):
+        def listdir(self, path: str) -> list[str]:
+            return ["3", "9"] if path == "/proc/4711/fd" else []
+
+        def readlink(self, path: str) -> str | None:
+            return {"/proc/4711/fd/3": "/home/user/diary.txt", "/proc/4711/fd/9": "/dev/dri/renderD128", "/sys/x": "/y"}.get(path)
+
+    host = RecordingHost(Busy())
+    assert host.listdir("/proc/4711/fd") == ["3", "9"] and host.readlink("/proc/4711/fd/3") == "/home/user/diary.txt"
+    assert host.readlink("/proc/4711/fd/9") == "/dev/dri/renderD128" and host.readlink("/sys/x") == "/y"
+    assert host.recording.links == {"/proc/4711/fd/9": "/dev/dri/renderD128", "/sys/x": "/y"} and host.recording.folders == {}

@@ -258,8 +258,14 @@ start.main()
 
 
 @pytest.mark.parametrize("after", [0.0, 0.05, 0.4, 0.9])
-def test_ctrl_c_is_answered_at_once(after: float) -> None:
-    process = subprocess.Popen([sys.executable, "-c", BEGUN], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+def test_ctrl_c_is_answered_at_once(after: float, tmp_path: Path) -> None:
+    tool = tmp_path / "df"  # which every check asks
+    tool.write_text("#!/bin/sh\nexec sleep 20\n")
+    tool.chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGUN], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+    )  # fmt: skip
     assert process.stdout is not None and process.stdout.read(1) == b"x"
     time.sleep(after)
     began = time.monotonic()

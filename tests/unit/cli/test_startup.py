@@ -59,7 +59,7 @@ def test_a_quick_check_imports_and_compiles_only_what_it_needs() -> None:
     assert not [
         name for name in ours if name.startswith(("gpudoctor.facts.text.", "gpudoctor.capture.recorded", "gpudoctor.diagnosis.messages"))
     ]
-    assert len(ours) < 180, ours
+    assert len(ours) < 185, ours
     assert len(told["compiled"]) < 105, told["compiled"]
 
 

@@ -64,6 +64,46 @@ def test_the_device_of_a_job(facts: dict[str, Any], device: str, ready: bool | N
     assert found.ready is ready and words in found.says, found
 
 
+HALF = [gpu("amd", 1, access=False), gpu("amd", 2), gpu("amd", 3)]
+BARE = {"vendor": "intel", "pci_id": "8086:56a0", "kind": "discrete", "access": False, "driver": "xe"}
+UNLISTED = {"gpus": list(TWO), "env": {}, "nvidia": {"devices": [{"address": "0000:01:00.0", "mig_mode": "N/A"}], "smi": {}}}
+SENTENCES = [
+    # facts, device, ready, the whole sentence
+    ({"env": {}}, "assigned", None, "the GPUs of this machine were not determined"),
+    (machine(gpu("amd", 1, kind="integrated"), gpu("amd", 2)), "assigned", True, "cuda:0 is amd 2 at 0000:02:00.0, driver amdgpu"),
+    (machine(gpu("amd", 1, kind="integrated")), "assigned", True, "cuda:0 is amd 1 at 0000:01:00.0, driver amdgpu"),
+    (machine(*HALF, CUDA_VISIBLE_DEVICES="2"), "assigned", True, "cuda:0 is amd 3 at 0000:03:00.0, driver amdgpu"),
+    (
+        machine(*HALF), "assigned", False, "cuda:0 is amd 1 at 0000:01:00.0: /dev/dri/renderD129 may not be opened (permission, or a rule "
+        "of the job's control group)",
+    ),
+    (
+        machine(*(gpu("amd", number, driver=None) for number in (1, 2, 3))), "assigned", False,
+        "cuda:0 is amd 1 at 0000:01:00.0: no driver is bound; and 2 more",
+    ),
+    (
+        {"gpus": [BARE]}, "xpu:0", False,
+        "xpu:0 is 8086:56a0: its device file may not be opened (permission, or a rule of the job's control group)",
+    ),
+    (machine(gpu("amd", 1, access=None)), "cuda:0", None, "cuda:0 is amd 1 at 0000:01:00.0: whether it may be opened was not determined"),
+    ({"gpus": [{"vendor": "amd"}]}, "cuda:0", None, "cuda:0 is a GPU: its driver was not determined"),
+    (machine(*HALF), "cuda:3", False, "cuda:3: a job sees 3 such devices here"),
+    (machine(HALF[1]), "cuda:1", False, "cuda:1: a job sees 1 such device here"),
+    (machine(), "cuda:0", False, "cuda:0: a job sees 0 such devices here"),
+    (machine(gpu("amd", 1, address="0000:0a:00.0")), "0A:00.0", True, "0A:00.0 is amd 1 at 0000:0a:00.0, driver amdgpu"),
+    (machine(*TWO), "GPU-99", False, "GPU-99 is no device of this machine"),
+    (UNLISTED, "GPU-99", None, "GPU-99 cannot be looked up: nvidia-smi lists no UUIDs"),
+    (UNLISTED, MIG, False, f"{MIG} is a MIG device, and MIG is off here"),
+    ({"gpus": list(TWO)}, MIG, None, f"{MIG} cannot be looked up: nvidia-smi lists no UUIDs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "device", "ready", "sentence"), SENTENCES)
+def test_the_whole_sentence(facts: dict[str, Any], device: str, ready: bool | None, sentence: str) -> None:
+    found = answer(facts, device)
+    assert (found.ready, found.says) == (ready, sentence)
+
+
 def test_a_mig_device_is_found_in_the_card_that_holds_it() -> None:
     facts = machine(*TWO, CUDA_VISIBLE_DEVICES=MIG)
     facts["nvidia"]["devices"][0].update(mig_mode="Enabled", mig_uuids=[MIG])

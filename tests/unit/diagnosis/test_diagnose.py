@@ -295,6 +295,8 @@ def test_one_finding_of_several_items_names_all_of_them_once():
     assert finding.advice.commands == ("chmod /dev/1", "reboot", "chmod /dev/2", "chmod /dev/3")
     assert finding.evidence == ("gpu.access: no",)
     assert found_of(check, facts(gpus=gpus[:2])).title == "closed A770", "all are called alike"
+    twice = [gpus[0], {**gpus[2], "address": "1"}]
+    assert found_of(check, facts(gpus=twice)).title == "closed A770 (and 1 more)", "one subject with two troubles"
     assert found_of(check, facts(gpus=gpus[:1])).key == found_of(check, facts(gpus=[{**gpus[0], "name": "x"}])).key
     assert found_of(check, facts(gpus=gpus[:1])).key != found_of(check, facts(gpus=gpus[1:2])).key
 

@@ -91,7 +91,7 @@ class _Llama(Work):
         longest = max(self.tokens, self.past + 1, PROMPT + STEPS + SAMPLED)
         if longest > llama_model.CONTEXT:
             raise Skipped(f"the model knows {llama_model.CONTEXT} tokens, not {longest}")
-        # outside of the worker's own folder nothing is left: the file is removed when it has been read
+        # the file is removed after it was read, so that nothing remains outside the folder of the worker
         with tempfile.TemporaryDirectory(prefix="gpudoctor-model-") as folder:
             self.model = self._loaded(llama_model.kept(folder, self.dtype), longest)
 
@@ -131,7 +131,7 @@ class _Llama(Work):
         right = llama_reference.scores(tokens, self.dtype)[PROMPT - 1 :]
         got = [self.evaluated(tokens[:PROMPT], 0)]
         got += [self.evaluated(tokens[place : place + 1], place) for place in range(PROMPT, PROMPT + STEPS)]
-        tolerance = correctness.TOLERANCES["float16"]  # the narrowest that ggml computes in, whatever the weights are
+        tolerance = correctness.TOLERANCES["float16"]  # ggml computes in no narrower type, whatever the type of the weights is
         note = f"scores after a prompt of {PROMPT} tokens and after {STEPS} more, against float64 in numpy"
         first, again = self.sampled(tokens[:16]), self.sampled(tokens[:16])
         return [
@@ -167,7 +167,7 @@ class Decode(_Llama):
         self.filled = False
 
     def step(self):
-        if not self.filled:  # the check of correctness and the sampling have left other tokens there
+        if not self.filled:  # the correctness check and the sampling have left other tokens in the cache
             self.evaluated(self.text[: self.past], 0)
             self.filled = True
         self.model.n_tokens = self.past

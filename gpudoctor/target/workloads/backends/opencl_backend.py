@@ -111,7 +111,7 @@ class Session:
         return kinds[request["workload"]](self, request)
 
     def operators(self, request):
-        import opencl_properties  # which needs this module
+        import opencl_properties  # imported here, since it imports this module
 
         return plain_checks.run(opencl_properties.cases(), request, opencl_properties.Place(self))
 

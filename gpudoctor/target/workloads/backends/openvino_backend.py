@@ -32,7 +32,7 @@ def open_session(request):
 class Session:
     def __init__(self, request):
         core = getattr(openvino, "Core", None)
-        if core is None:  # before 2023.0
+        if core is None:  # releases before 2023.0 have no openvino.Core
             from openvino.runtime import Core as core
         self.core, self.device = core(), bare(request.get("device"), "openvino") or "CPU"
         kind = self.device.partition(".")[0]
@@ -141,7 +141,7 @@ class Inference(OnnxWork):
             self._once(self.one)
             return
         self._round()
-        if not self.full:  # the first step waits for its own round; from then on each waits for the one before
+        if not self.full:  # the first step waits for its own round, and every later step for the round before it
             self.queue.wait_all()
             self._round()
             self.full = True

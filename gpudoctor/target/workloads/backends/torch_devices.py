@@ -84,7 +84,7 @@ def _imported(plugin):
     try:
         return importlib.import_module(plugin)
     except ModuleNotFoundError as error:
-        if error.name != plugin:  # the plugin is installed, and lacks something itself
+        if error.name != plugin:  # the plugin is installed, but one of its own dependencies is missing
             raise
         raise Skipped(plugin + " is not in this environment") from error
 

@@ -60,7 +60,7 @@ class Layers:
         for layer, (name, child, function, sources, _) in zip(self.network.layers, self.model.steps):
             module = getattr(self.model, child) if function is None else None
             if layer.kind == "attention":
-                module.train(False)  # without dropout inside, its result can be computed
+                module.train(False)  # its result can be computed only without the dropout inside
             given = [values[source] for source in sources]
             before = _statistics(module) if training and layer.kind == "batch_norm" else None
             given = [_leaf(x) if training else x for x in given]
@@ -212,7 +212,7 @@ class Layers:
         if layer.kind in ("attention", "tied_linear", "average_to"):
             depth = 4096
         if layer.kind == "sinusoid":
-            depth = 1000**2  # an angle of a thousand is rounded before its sine is taken
+            depth = 1000**2  # an angle near 1000 is rounded before its sine is computed, which costs digits
         return self.judged(name, got.detach().double().reshape(-1), right, scale, depth, layer.kind in ("attention", "tied_linear"))
 
     def judged(self, name, got, right, scale, depth, narrowable=False):

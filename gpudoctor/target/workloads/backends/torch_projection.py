@@ -56,7 +56,7 @@ class Product:
         many = by_channel.shape[1]
         right = torch.zeros(self.groups, many, self.h + 2 * self.by, self.w + 2 * self.by, dtype=torch.float64)
         g_summed = _over_items(items, g).reshape(self.groups, self.each_out, -1)
-        signed = self._over_channels(by_channel)  # groups x many x places of the kernel x channels of the result
+        signed = self._over_channels(by_channel)  # shape: groups x many x positions of the kernel x output channels
         planes = torch.matmul(signed.reshape(self.groups, -1, self.each_out), g_summed)
         planes = planes.reshape(self.groups, many, -1, self.rows, self.columns)
         for place, (row, column) in enumerate(self.offsets):
@@ -136,7 +136,7 @@ class BatchNorm:
         self.many = self.n * self.x.shape[2]
         self.mean = self.x.sum((0, 2)) / self.many
         self.variance = (torch.linalg.vector_norm(self.x, dim=(0, 2)).pow(2) / self.many - self.mean.pow(2)).clamp_min(0.0)
-        if bool((self.variance < 1e-6 * self.mean.pow(2)).any()):  # little is left of the difference of two large numbers
+        if bool((self.variance < 1e-6 * self.mean.pow(2)).any()):  # cancellation: the difference of two large numbers has few exact digits
             self.variance = (self.x - self.mean[:, None]).pow(2).sum((0, 2)) / self.many
         self.slope = 1 / torch.sqrt(self.variance + eps)
         self.weight, self.bias = parameters["weight"].double(), parameters["bias"].double()

@@ -91,7 +91,7 @@ def _activation(name):
         wanted = []
         for x in given:
             if 0 < abs(x) < SMALLEST[place.name] and name in ("floor", "sign"):
-                wanted.append(ANY)  # a device may treat it as zero
+                wanted.append(ANY)  # a device may treat this subnormal number as zero
             elif x != x:
                 wanted.append(ANY if name in NAN_IS_LOST else NAN)
             elif abs(x) == INF:
@@ -104,7 +104,7 @@ def _activation(name):
         scale = 1.0 if name in ("sin", "cos", "log", "softplus", "elu", "selu", "gelu", "gelu_tanh", "mish", "silu", "hardswish",
                                 "hardsigmoid", "expm1") else 0.0  # fmt: skip
         yield Check(name, call(place(given)), wanted, limit, scale)
-        inverted = place([given, given[::-1]]).t()  # the same through strides
+        inverted = place([given, given[::-1]]).t()  # the same values, read through strides
         yield Check(name + " of a transposed tensor", call(inverted), [list(each) for each in zip(wanted, wanted[::-1])], limit, scale)
 
     return run

@@ -17,7 +17,7 @@ convolutions = Properties("convolution")
 WINOGRAD = 256.0
 """Roundings by the largest number of the result: F(4x4, 3x3) loses about two digits (Lavin and Gray, 2015), long sums lose one."""
 CONVOLUTIONS = (
-    # name, input, weight, settings
+    # each: the name, the input, the weight and the settings
     ("3x3", (2, 3, 7, 9), (4, 3, 3, 3), {"padding": 1}),
     ("1x1", (3, 5, 4, 5), (6, 5, 1, 1), {}),
     ("stride_2", (2, 3, 9, 8), (4, 3, 3, 3), {"padding": 1, "stride": 2}),

@@ -86,7 +86,7 @@ def dropout_drops_and_scales(place):
     first = layer(ones)
     values = first.detach().cpu().tolist()
     share = values.count(0.0) / count
-    # five standard deviations of a binomial distribution
+    # The tolerance is five standard deviations of a binomial distribution.
     yield Claim("a quarter is dropped", abs(share - 0.25) < 5 * math.sqrt(0.25 * 0.75 / count), f"{share:.1%} of the numbers are zero")
     kept = [value for value in values if value]
     yield Claim("what is kept is scaled by 1 / (1 - p)", kept and max(abs(v - 4 / 3) for v in kept) < 1e-6, f"{kept[:1]}")

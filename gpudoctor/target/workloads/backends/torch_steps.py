@@ -231,7 +231,7 @@ def learning(device, dtype, request):
         group["lr"] = RATE if type(trainer.optimizer).__name__ != "Adam" else RATE / 10
     labels = torch.arange(32, dtype=torch.int64) % 4
     images = torch_networks.inputs(network)[0] * 0.3
-    for place in range(4):  # each class is brighter in another corner
+    for place in range(4):  # the images of each class are brighter in a corner of their own
         row, column = 6 * (place // 2), 6 * (place % 2)
         images[place::4, place % 3, row : row + 6, column : column + 6] += 1.5
     given, wanted = [images.to(device.torch_device)], labels.to(device.torch_device)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.diagnosis.advice.recipe_choice import choose, why_not
-from gpudoctor.model.condition import Combination, Condition, Leaf
+from gpudoctor.model.condition import Combination, Condition, Leaf, Verdict
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 from gpudoctor.model.recipe import Recipe, RecipeBook
 from gpudoctor.rules.evaluate import evaluate
@@ -56,3 +56,7 @@ def test_where_none_applies_each_says_why_and_those_of_other_names_are_not_asked
 def test_the_first_condition_that_decides_is_told(condition: Condition, words: str) -> None:
     facts = Facts({"os.id": Known("fedora"), "os.version": Absent(), "platform.kind": Known("wsl2")})
     assert why_not(evaluate(condition, facts)) == words
+
+
+def test_a_condition_without_a_value_has_no_brackets() -> None:
+    assert why_not(Verdict("false", "os.version is 22.04")) == "needs os.version is 22.04"

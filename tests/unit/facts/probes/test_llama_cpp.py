@@ -45,6 +45,12 @@ def test_devices_with_memory_count() -> None:
     assert devices[0]["memory_bytes"] == 24080 << 20
 
 
+def test_an_opencl_device_counts_although_old_builds_print_no_memory() -> None:
+    devices = llama_cpp_devices.parse_devices("Available devices:\n  GPUOpenCL: Intel(R) UHD Graphics (0 MiB, 0 MiB free)\n")
+    assert devices is not None and [(each["id"], each["backend"]) for each in devices] == [("GPUOpenCL", "opencl")]
+    assert isinstance(devices[0]["memory_bytes"], Unknown)
+
+
 def test_none_is_a_list_and_an_old_program_says_nothing() -> None:
     assert llama_cpp_devices.parse_devices("Available devices:\n  (none)\n") == []
     assert llama_cpp_devices.parse_devices("error: unknown argument: --list-devices") is None
@@ -125,6 +131,9 @@ def test_what_serves_a_card() -> None:
     assert gpu_of(**{"llama_cpp.backends": ["hip"]})["served"] is False
     assert gpu_of(**{"llama_cpp.backends": ["vulkan"]})["served"] is True
     assert isinstance(gpu_of()["served"], Unknown)
+    assert gpu_of(**{"llama_cpp.backends": ["opencl"]})["served"] is False, "its OpenCL backend drops GPUs of NVIDIA and AMD"
+    arc = {"vendor": "intel", "kind": "discrete", "name": "Arc A770"}
+    assert [gpu_of(gpus=[arc], **{"llama_cpp.backends": [name]})["served"] for name in ("opencl", "sycl", "cuda")] == [True, True, False]
     assert gpu_of(**{"llama_cpp.devices": llama_cpp_devices.parse_devices(LISTED)})["served"] is True
 
 
@@ -140,3 +149,12 @@ def test_the_driver_that_its_cuda_wants() -> None:
     assert dict(derived.derive(Facts(facts)))["llama_cpp.driver_wanted"] == Known("580.65.06", "cuda-driver")
     facts["nvidia.in_use"] = Known("580.95.05")
     assert dict(derived.derive(Facts(facts)))["llama_cpp.driver_wanted"] == Absent("cuda-driver")
+
+
+def test_a_selector_of_sycl_hides_the_card_from_sycl_alone() -> None:
+    arc = {"vendor": "intel", "kind": "discrete", "name": "Arc A770"}
+    name, value = "ONEAPI_DEVICE_SELECTOR", "opencl:cpu"
+    said = {"gpus": [arc], "intel.selector.variable": name, "intel.selector.value": value, "intel.selector.problem": "no Level Zero"}
+    found = {backend: gpu_of(**said, **{"llama_cpp.backends": [backend]})["hidden"] for backend in ("sycl", "opencl", "vulkan")}
+    assert found == {"sycl": "ONEAPI_DEVICE_SELECTOR=opencl:cpu", "opencl": None, "vulkan": None}
+    assert gpu_of(gpus=[arc], **{"llama_cpp.backends": ["sycl"]})["hidden"] is None

@@ -6,6 +6,7 @@ import pytest
 
 from gpudoctor.setup.packages.pip_messages import CHECKSUM, NETWORK, explain
 from gpudoctor.setup.packages.requirements import build_of, lack, parse
+from gpudoctor.setup.steps._step import PlanError
 
 DIGEST = "ab" * 32
 
@@ -27,6 +28,11 @@ DIGEST = "ab" * 32
 def test_what_the_installer_is_given(text: str, given: str) -> None:
     hashes = {"hashed-1.0-py3-none-any.whl": DIGEST, "/sdk/hashed-1.0-py3-none-any.whl[extra]": DIGEST, "x-1.0.tar.gz": DIGEST}
     assert parse(text, hashes).text == given
+
+
+def test_an_address_with_a_bracket_alone_is_a_mistake_in_the_recipe() -> None:
+    with pytest.raises(PlanError, match=r"is no address \(Invalid IPv6 URL\); this is a mistake in the recipe"):
+        parse("x @ https://[x/x-1.0.tar.gz", {})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""Faults of links: by pairs, and by halving where only groups were measured."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from fleet_rows import cards, measured, name, row, view
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.fleet.slow_links import GroupResult, blamed, faults, next_groups
+from gpudoctor.model.fleet_row import FleetRow
+
+
+def fleet(slow: set[tuple[str, int, int]], hosts: int = 12, count: int = 4) -> list[FleetRow]:
+    """Hosts with all pairs of their cards; 0-1 and 2-3 are bridged and three times as fast."""
+    generator = random.Random(5)
+    found = []
+    for number in range(hosts):
+        links = []
+        for one, other in itertools.combinations(range(count), 2):
+            speed = (150 if one // 2 == other // 2 else 50) * generator.gauss(1, 0.005)
+            factor = 0.6 if (name(number), one, other) in slow else 1.0
+            place = f"0000:{one:02x}:00.0 0000:{other:02x}:00.0"
+            links.append(measured(speed * factor, place, "all_reduce link", unit="GB/s"))
+        found.append(row(name(number), cards=cards(count), measurements=tuple(links)))
+    return found
+
+
+def test_positions_that_are_built_otherwise_are_not_compared() -> None:
+    assert view(fleet(set())).suspicions == ()
+
+
+def test_one_slow_link_is_a_matter_of_the_link() -> None:
+    (one,) = view(fleet({("gpu004", 0, 2)})).suspicions
+    assert (one.host, one.card) == ("gpu004", "gpu004:0000:00:00.0-gpu004:0000:02:00.0")
+    assert one.below_percent == pytest.approx(40, abs=3)
+
+
+def test_a_card_all_of_whose_links_are_slow_is_to_blame() -> None:
+    (one,) = view(fleet({("gpu004", 0, 1), ("gpu004", 1, 2), ("gpu004", 1, 3)})).suspicions
+    assert (one.host, one.card) == ("gpu004", "0000:01:00.0")
+
+
+def test_links_between_hosts_blame_the_host() -> None:
+    generator = random.Random(6)
+    now = []
+    for number in range(10):
+        far = [other for other in range(10) if other > number]
+        slow = [0.5 if 7 in (number, other) else 1 for other in far]
+        links = tuple(
+            measured(40 * generator.gauss(1, 0.004) * factor, f"cuda:0 {name(other)}:cuda:0", "all_reduce link")
+            for other, factor in zip(far, slow, strict=True)
+        )
+        now.append(row(name(number), measurements=links))
+    assert [(each.host, each.card) for each in view(now).suspicions] == [("gpu007", "")]
+
+
+@given(st.integers(5, 12), st.data())
+def test_the_bad_ends_are_blamed_and_no_others(count: int, data: st.DataObject) -> None:
+    bad = data.draw(st.sets(st.integers(0, count - 1), max_size=(count - 1) // 3))
+    links = [(str(one), str(other)) for one, other in itertools.combinations(range(count), 2)]
+    slow = {link for link in links if {int(end) for end in link} & bad}
+    assert blamed(links, slow) == {str(each) for each in bad}
+
+
+def test_a_host_with_a_hundred_thousand_links_takes_no_time() -> None:
+    links = [("hub", str(number)) for number in range(100_000)]
+    assert blamed(links, set(links)) == {"hub"}
+
+
+def measured_until_told(hosts: list[str], is_slow: Callable[[set[str]], bool]) -> tuple[list[tuple[str, ...]], int]:
+    """Follows next_groups until it asks for nothing more; gives the faults and the number of rounds."""
+    results = [GroupResult(frozenset(hosts), is_slow(set(hosts)))]
+    for rounds in itertools.count():
+        groups = next_groups(results)
+        if not groups:
+            return [each.hosts for each in faults(results)], rounds
+        assert rounds < 60 and all(1 < len(group) <= len(hosts) for group in groups)
+        results += [GroupResult(frozenset(group), is_slow(set(group))) for group in groups]
+
+
+@given(st.integers(3, 200), st.data())
+def test_halving_finds_the_slow_host(count: int, data: st.DataObject) -> None:
+    hosts = [name(number) for number in range(count)]
+    bad = data.draw(st.sampled_from(hosts))
+    found, rounds = measured_until_told(hosts, lambda group: bad in group)
+    assert found == [(bad,)] and rounds <= math.ceil(math.log2(count)) + 2
+
+
+@given(st.integers(4, 64), st.data())
+def test_halving_finds_the_slow_pair(count: int, data: st.DataObject) -> None:
+    hosts = [name(number) for number in range(count)]
+    pair = set(data.draw(st.sampled_from(list(itertools.combinations(hosts, 2)))))
+    found, _ = measured_until_told(hosts, lambda group: pair <= group)
+    assert found == [tuple(sorted(pair))]
+
+
+def test_nothing_is_asked_where_nothing_is_slow() -> None:
+    assert next_groups([]) == [] and next_groups([GroupResult(frozenset("ab"), False)]) == []
