@@ -122,9 +122,11 @@ def quick_collector(store: Path, hosts: str, work: Path) -> list[str]:
     if not ssh.exists():
         ssh.write_text(
             "#!/bin/sh\n"
-            'for word in $(echo "$*"); do case $word in GPUDOCTOR_FLEET_RUN=*) run=${word#*=};; GPUDOCTOR_HOST=*) host=${word#*=};; esac; done\n'
+            'for word in $(echo "$*"); do case $word in\n'
+            "GPUDOCTOR_FLEET_RUN=*) run=${word#*=};; GPUDOCTOR_HOST=*) host=${word#*=};; esac; done\n"
             "sleep 0.0$(( $$ % 10 ))\n"
-            'printf \'{"schema":"gpudoctor.row/1","host":"%s","run":"%s","created":"2026-11-23T00:00:00Z","tool":"test"}\\n\' "$host" "$run"\n'
+            'printf \'{"schema":"gpudoctor.row/1","host":"%s","run":"%s",\' "$host" "$run"\n'
+            'echo \'"created":"2026-11-23T00:00:00Z","tool":"test"}\'\n'
         )
         ssh.chmod(0o755)
     return [*DOCTOR, "fleet", "run", "--store", str(store), "--hosts", hosts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -117,9 +118,9 @@ def test_what_hosts_are_asked(told: Callable[..., Told], tmp_path: Path) -> None
 )
 def test_wrong_usage_is_told_before_anything_is_asked(told: Callable[..., Told], tmp_path: Path, given: dict[str, str], says: str) -> None:
     engine = told({"d1": good})
-    with pytest.raises(CollectError, match=".") as refused:
+    with pytest.raises(CollectError, match=re.escape(says)):
         collect(Wanted(engine="local", **given), FleetStore(tmp_path))
-    assert says in str(refused.value) and engine.asked is None and not list(tmp_path.iterdir())
+    assert engine.asked is None and not list(tmp_path.iterdir())
 
 
 def test_without_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
