@@ -1,4 +1,4 @@
-"""Hosts of a fleet on one machine: each has a network namespace, a name and an sshd of its own, and a recorded machine behind its gpudoctor.
+"""Hosts of a fleet on one machine: each has a network namespace, a name, an sshd and a recorded machine behind gpudoctor.
 
 What a host does when it is asked stands in /etc/fleet/NAME of the root that they share: `machine NAME` answers as that recorded machine of
 tests/machines, the others are in BEHAVIOURS.

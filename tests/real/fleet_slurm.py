@@ -61,7 +61,7 @@ class Slurm:
         for name in self.nodes:
             self._start(name, ["sh", "-c", SLURMD, "sh", name], f"slurmd-{name}")
         said = ""
-        for _ in range(40):
+        for _ in range(240):  # at its start slurmd waits for the health check, also on the host where gpudoctor hangs
             said = self.run(["sinfo", "--noheader", "--Node", "--format", "%N %t"], check=False)
             if said.count(" idle") == len(self.nodes):
                 return
@@ -70,7 +70,7 @@ class Slurm:
 
     def logs(self) -> str:
         places = sorted(self.hosts.folder.glob("*.log")) + sorted(self.hosts.root.here("/var/log").glob("slurm*.log"))
-        return "\n".join(f"== {place.name}\n{place.read_text(errors='replace')[-1500:]}" for place in places)
+        return "\n".join(f"== {place.name}\n{place.read_text(errors='replace')[-600:]}" for place in places)
 
     def _start(self, name: str, words: list[str], log: str) -> None:
         with open(self.hosts.folder / f"{log}.log", "ab") as file:
@@ -81,7 +81,8 @@ class Slurm:
     def run(self, words: list[str], *, check: bool = True, timeout: float = 200) -> str:
         """Runs it on the host of slurmctld and returns both streams."""
         done = subprocess.run(
-            self.hosts.inside(self.control, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout,
+            self.hosts.inside(self.control, words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            timeout=timeout,
         )  # fmt: skip
         assert not check or done.returncode == 0, f"{words} exited with {done.returncode}: {done.stdout}\n{self.logs()}"
         return done.stdout

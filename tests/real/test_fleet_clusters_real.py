@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -99,3 +100,4 @@ def test_a_ray_task_for_each_node(environment: Callable[[str], Path], tmp_path: 
         assert sorted(rows) == ["127.0.0.2", "127.0.0.3"] and not any(row.failed for row in rows.values())
     finally:
         subprocess.run([ray, "stop", "--force"], env=env, capture_output=True, timeout=60)
+        shutil.rmtree(env["RAY_TMPDIR"], ignore_errors=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from debian_root import REPOSITORY
 from fleet_hosts import Fleet, fleet
+from pyz_builder import clone, packed
 
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.system.fleet_store import FleetStore
@@ -121,9 +122,11 @@ def quick_collector(store: Path, hosts: str, work: Path) -> list[str]:
     if not ssh.exists():
         ssh.write_text(
             "#!/bin/sh\n"
-            'for word in $(echo "$*"); do case $word in GPUDOCTOR_FLEET_RUN=*) run=${word#*=};; GPUDOCTOR_HOST=*) host=${word#*=};; esac; done\n'
+            'for word in $(echo "$*"); do case $word in\n'
+            "GPUDOCTOR_FLEET_RUN=*) run=${word#*=};; GPUDOCTOR_HOST=*) host=${word#*=};; esac; done\n"
             "sleep 0.0$(( $$ % 10 ))\n"
-            'printf \'{"schema":"gpudoctor.row/1","host":"%s","run":"%s","created":"2026-11-23T00:00:00Z","tool":"test"}\\n\' "$host" "$run"\n'
+            'printf \'{"schema":"gpudoctor.row/1","host":"%s","run":"%s",\' "$host" "$run"\n'
+            'echo \'"created":"2026-11-23T00:00:00Z","tool":"test"}\'\n'
         )
         ssh.chmod(0o755)
     return [*DOCTOR, "fleet", "run", "--store", str(store), "--hosts", hosts]
@@ -163,3 +166,36 @@ def test_two_collectors_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(list(FleetStore(store).every())) == 300
     assert sorted(info.hosts for info in FleetStore(store).runs()) == [100, 100, 100]
     json.loads(next(store.glob("rows/*/*.json")).read_text())
+
+
+def test_the_role_of_ansible_takes_the_rows_of_the_same_hosts(hosts: Fleet, tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    (tmp_path / "inventory").write_text("".join(f"{name}\n" for name in ("gpu01", "gpu02", "gpu04", "gpu11")))
+    env = {
+        **hosts.env, "ANSIBLE_HOST_KEY_CHECKING": "False", "ANSIBLE_HOME": str(tmp_path / "ansible"), "ANSIBLE_LOCALHOST_WARNING": "False",
+        "PATH": f"{Path(sys.executable).parent}:{hosts.env['PATH']}", "ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3",
+        "ANSIBLE_SSH_EXECUTABLE": str(hosts.folder / "bin" / "ssh"), "LC_ALL": "C.UTF-8",
+    }  # fmt: skip
+    book = REPOSITORY / "packaging/fleet/ansible/collect.yml"
+    given = ["-e", f"gpudoctor_rows={rows}", "-e", "gpudoctor_row_labels=role=train", "-e", "gpudoctor_row_timeout=60"]
+    done = subprocess.run(
+        ["ansible-playbook", "-i", str(tmp_path / "inventory"), *given, str(book)], env=env, capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode in (2, 4), done.stdout + done.stderr  # one cannot be reached, and one crashes
+    assert sorted(path.name for path in rows.iterdir()) == ["gpu01.json", "gpu02.json"], done.stdout + done.stderr
+    added = subprocess.run(
+        [*DOCTOR, "fleet", "add", "--store", str(tmp_path / "store"), str(rows)], capture_output=True, text=True, timeout=60
+    )
+    assert added.returncode == 0, added.stderr
+    found = kept(tmp_path / "store")
+    assert sorted(found) == list(GOOD) and found["gpu01"].labels == {"role": "train"} and found["gpu02"].cards
+
+
+def test_the_zipapp_is_copied_run_and_removed(hosts: Fleet, tmp_path: Path) -> None:
+    file = packed(clone(tmp_path / "clone"), tmp_path / "gpudoctor.pyz")
+    before = set(os.listdir(hosts.root.here("/tmp")))
+    done = collect("--hosts", "gpu03,gpu10", "--deploy", str(file), "--timeout", "150", env=hosts.env, store=tmp_path / "store")
+    assert done.returncode == 0, done.stdout + done.stderr  # gpudoctor of these hosts, which hangs and is absent, was not called
+    assert sorted(kept(tmp_path / "store")) == ["gpu03", "gpu10"]
+    assert not {name for name in set(os.listdir(hosts.root.here("/tmp"))) - before if name.startswith("gpudoctor-")}
+    assert not hosts.root.here("/root/.cache/gpudoctor/pyz").exists()

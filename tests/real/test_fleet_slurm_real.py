@@ -35,7 +35,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     with fleet(tmp_path_factory.mktemp("slurm"), HOSTS, without_server=list(HOSTS)) as hosts:
         for script in ("gpudoctor-health-check.sh", "gpudoctor-prolog.sh"):
             hosts.root.write(f"/usr/local/sbin/{script}", (REPOSITORY / "packaging/fleet/slurm" / script).read_text(), 0o755)
-        hosts.root.write("/etc/gpudoctor/fleet.conf", "ROWS=/shared/rows\nDRAIN=yes\n")
+        hosts.root.write("/etc/gpudoctor/fleet.conf", "ROWS=/shared/rows\n")
         cluster = Slurm(hosts, HEALTH + PROLOG)
         cluster.begin()
         yield cluster
@@ -60,7 +60,7 @@ def test_by_srun_inside_an_allocation(slurm: Slurm) -> None:
 
 
 def test_hosts_outside_of_the_allocation_are_refused(slurm: Slurm) -> None:
-    said, rows = collect(slurm, "/root/other", "--hosts", "n1,n9", nodes="n[1-2]")
+    said, rows = collect(slurm, "/root/other", "--engine", "srun", "--hosts", "n1,n9", nodes="n[1-2]")
     assert "n9 is not in the allocation" in said and not rows
 
 
@@ -84,7 +84,8 @@ def test_the_health_check_leaves_rows_and_drains_a_node_with_an_error(slurm: Slu
     rows = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
     assert {"n1", "n2"} <= set(rows) <= {"n1", "n2"}, slurm.logs()
     bad = {name for name, row in rows.items() if any(each["severity"] == "error" for each in row["findings"])}
-    time.sleep(12)
+    slurm.hosts.root.write("/etc/gpudoctor/fleet.conf", "ROWS=/shared/rows\nDRAIN=yes\n")
+    time.sleep(20)
     reasons = slurm.run(["sinfo", "--noheader", "--Node", "--format", "%N %t %E"])
     for name in ("n1", "n2"):
         drained = f"{name} drain gpudoctor: errors" in " ".join(reasons.split()) or f"{name} drng gpudoctor" in reasons

@@ -25,7 +25,7 @@ def row(words: "list[str]", variables: "dict[str, str]", timeout: float, most: i
             pass
         finally:
             if status is None:
-                if os.name == "posix":
+                if sys.platform != "win32":
                     os.killpg(process.pid, signal.SIGKILL)
                 else:
                     process.kill()

@@ -9,7 +9,7 @@
 #   ROWS=/shared/gpudoctor/rows    the folder; without it /var/lib/gpudoctor/rows
 #   GPUDOCTOR=/opt/gpudoctor.pyz   how gpudoctor is called; without it gpudoctor
 #   DRAIN=yes                      a node with an error takes no further job; a node on which a job runs is left alone
-# slurmd ends this program after 60 seconds, so gpudoctor has 40.
+# slurmd ends this program after 60 seconds, so gpudoctor has 40. At its start slurmd waits for it.
 set -u
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH

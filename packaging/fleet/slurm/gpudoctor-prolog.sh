@@ -14,7 +14,7 @@ if [ -r /etc/gpudoctor/fleet.conf ]; then
   # shellcheck source=/dev/null
   . /etc/gpudoctor/fleet.conf
 fi
-[ -n "${SLURM_JOB_GPUS:-}${CUDA_VISIBLE_DEVICES:-}" ] || exit 0 # the job asked for no GPU
-timeout 30 "$GPUDOCTOR" check --quick --quiet --no-color >&2
+[ -n "${SLURM_JOB_GPUS:-}" ] || exit 0 # the job asked for no GPU
+CUDA_VISIBLE_DEVICES=$SLURM_JOB_GPUS timeout 30 "$GPUDOCTOR" check --quick --device assigned >&2
 [ $? = 1 ] && exit 1
 exit 0
