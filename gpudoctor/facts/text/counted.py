@@ -38,7 +38,7 @@ _ALONE = lazy(
     rf"–-]\s?{_NAME}\s*[,;|]?$"
 )
 _CODE_OF_A_LIBRARY = (
-    r"(?:miopenStatus|cudaError|hipError|CUDA_ERROR_|CUDNN_STATUS_|CUBLAS_STATUS_|rocblas_status_|HSA_STATUS_|CL_|ZE_RESULT_|UR_RESULT_|"
+    r"(?:miopenStatus|cudaError[A-Z]|hipError[A-Z]|CUDA_ERROR_|CUDNN_STATUS_|CUBLAS_STATUS_|rocblas_status_|HSA_STATUS_|CL_|ZE_RESULT_|UR_RESULT_|"
     r"PI_ERROR_|VK_ERROR_|ncclSystem|ncclUnhandled|nccl\w*Error|NVML_ERROR_)\w*"
 )
 _IN_SOURCE = lazy(

@@ -43,7 +43,9 @@ _OF_THE_GPU = lazy(
     r"\bopencl\b|\bxpu\b|executionprovider",
     re.IGNORECASE,
 )
-_FAILS_OTHERWISE = lazy(r"\bout of memory\b|\bsegmentation|\bcore dumped|\billegal\b|\bxid\b|\bhang", re.IGNORECASE)
+_FAILS_OTHERWISE = lazy(
+    r"\bout of memory\b|\b(?:cuda|hip) error\b|^\w*RuntimeError|\bsegmentation|\bcore dumped|\billegal\b|\bxid\b|\bhang", re.IGNORECASE
+)
 
 
 def wants_the_processor(lines: Sequence[Numbered]) -> bool:
@@ -53,7 +55,7 @@ def wants_the_processor(lines: Sequence[Numbered]) -> bool:
 
 def _wants(text: str) -> bool:
     found = None if EXCEPTION.match(text.strip()) else _WANTS.search(text)
-    return found is not None and not _DENIED.search(text, 0, found.start()) and not _NOT_WANTED.search(text, found.start())
+    return found is not None and not _DENIED.search(text, 0, found.end()) and not _NOT_WANTED.search(text, found.start())
 
 
 def speaks_of_a_gpu(text: str) -> bool:
