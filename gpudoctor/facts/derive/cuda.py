@@ -207,7 +207,7 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
     yield "jax.cuda_majors", Known([str(major) for major in majors]) if majors else unnamed or Known([])
     yield "jax.cuda", Known(True) if majors else unnamed or Known(False)
     jax, lib = installed.get("jax"), installed.get("jaxlib")
-    if majors and versions:
+    if majors and versions and (lib is not None or unnamed is None):
         yield "jax.plugins_agree", Known(len(versions) == 1 and _release(next(iter(versions))) == _release(lib))
     if isinstance(jax, str) and isinstance(lib, str):
         ours, theirs = dotted(jax), dotted(lib)

@@ -22,7 +22,7 @@ _COUNTERS = (
     rf"^\W{{0,4}}\w{{0,60}}{_FAULT}\w{{0,20}}\{{[^}}]{{0,300}}\}} 0(?:\.0)?\s*$",
     rf"^\W{{0,4}}\w{{1,60}}_{_FAULT}(?:_total|_count)? 0(?:\.0)?\s*$",
     rf"^\W{{0,12}}(?:\w+ ){{0,2}}summary: 0 {_FAULT}",
-    rf"\b0 (?:x )?{_FAULT}(?: (?:in|on|since|during|over|after|for|total|seen|found|reported|logged)\b|\s*[,;.)]|\s*$)",
+    rf"(?<![\w.-])0 (?:x )?{_FAULT}(?: (?:in|on|since|during|over|after|for|total|seen|found|reported|logged)\b|\s*[,;.)]|\s*$)",
 )
 _AT_ZERO = lazy("|".join(_COUNTERS), re.IGNORECASE)
 _MORE = lazy(
@@ -38,7 +38,7 @@ _ALONE = lazy(
     rf"–-]\s?{_NAME}\s*[,;|]?$"
 )
 _CODE_OF_A_LIBRARY = (
-    r"(?:miopenStatus|cudaError|hipError|CUDA_ERROR_|CUDNN_STATUS_|CUBLAS_STATUS_|rocblas_status_|HSA_STATUS_|CL_|ZE_RESULT_|UR_RESULT_|"
+    r"(?:miopenStatus|cudaError[A-Z]|hipError[A-Z]|CUDA_ERROR_|CUDNN_STATUS_|CUBLAS_STATUS_|rocblas_status_|HSA_STATUS_|CL_|ZE_RESULT_|UR_RESULT_|"
     r"PI_ERROR_|VK_ERROR_|ncclSystem|ncclUnhandled|nccl\w*Error|NVML_ERROR_)\w*"
 )
 _IN_SOURCE = lazy(

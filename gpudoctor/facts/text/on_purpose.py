@@ -19,12 +19,14 @@ _FINE = (
     r"all (?:we|I) need)"
 )
 _MACHINE = r"(?:machine|laptop|notebook|server|box|pc|host|node|vm|desktop|runner|workstation|container|image|instance|vps|computer|system)"
+_HARDWARE = r"(?:machine|laptop|notebook|server|box|pc|host|node|vm|desktop|runner|workstation|vps|computer|system)"
+"""A container or image without a GPU may be what somebody complains of."""
 _GPU = r"(?:gpus?|(?:nvidia|amd|radeon|graphics|video|discrete|dedicated)(?: \w+)? (?:card|gpu)s?|accelerators?)"
 _WANTED = (
     rf"\bcpu\b[^.;\n]{{0,60}}?\b{_PURPOSE}", rf"\b{_PURPOSE}\b[^.;\n]{{0,60}}\bcpu\b", rf"\bcpu(?:[- ]only)? {_FINE}\b",
     r"\b(?:want(?:s|ed)?|prefer|need|asked|told|forced|configured|set) [^.;\n]{0,40}?\b(?:on|to) (?:the |my )?cpu(?: only| alone)?\b",
     rf"\bcpu[- ]only (?:\w+ )?{_MACHINE}\b", r"\b(?:docker |build )?(?:\w+ )?cpu (?:image|container|runner)\b",
-    rf"\b{_MACHINE} (?:that )?(?:without|has no|with no|lacks)(?: an?y?| any)? (?:(?:nvidia|amd|intel|discrete|dedicated) )?{_GPU}",
+    rf"\b{_HARDWARE} (?:that )?(?:without|has no|with no|lacks)(?: an?y?| any)? (?:(?:nvidia|amd|intel|discrete|dedicated) )?{_GPU}",
     rf"\bno {_GPU} (?:at all )?(?:in|on) (?:this|the|my|that|our) {_MACHINE}\b", r"\bthere is no gpu (?:here|in it)\b",
     r"\bpip3? install (?:-\S+ )*tensorflow[-_]cpu\b(?!.{0,80}directml)", r"^tensorflow \d[\d.]* cpu\s*$",
     r"\bfaiss-cpu\b.{0,40}\binstalled\b",
@@ -43,7 +45,9 @@ _OF_THE_GPU = lazy(
     r"\bopencl\b|\bxpu\b|executionprovider",
     re.IGNORECASE,
 )
-_FAILS_OTHERWISE = lazy(r"\bout of memory\b|\bsegmentation|\bcore dumped|\billegal\b|\bxid\b|\bhang", re.IGNORECASE)
+_FAILS_OTHERWISE = lazy(
+    r"\bout of memory\b|\b(?:cuda|hip) error\b|^\w*RuntimeError|\bsegmentation|\bcore dumped|\billegal\b|\bxid\b|\bhang", re.IGNORECASE
+)
 
 
 def wants_the_processor(lines: Sequence[Numbered]) -> bool:
@@ -53,7 +57,7 @@ def wants_the_processor(lines: Sequence[Numbered]) -> bool:
 
 def _wants(text: str) -> bool:
     found = None if EXCEPTION.match(text.strip()) else _WANTS.search(text)
-    return found is not None and not _DENIED.search(text, 0, found.start()) and not _NOT_WANTED.search(text, found.start())
+    return found is not None and not _DENIED.search(text, 0, found.end()) and not _NOT_WANTED.search(text, found.start())
 
 
 def speaks_of_a_gpu(text: str) -> bool:

@@ -52,11 +52,7 @@ class Roles:
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
-            if role in (*TROUBLE_ROLES, LOG, LISTING, PROSE) and (self.is_over() or self._concerns_nobody(row)):
-                role = SETTLED
-            elif role != ADVICE and self._is_wanted(row):
-                role = SETTLED
-            elif role in (FAILURE, COMPLAINT, LOG) and self._went_on(row, role):
+            if self._is_overcome(row, role):
                 role = SETTLED
             elif role in TROUBLE_ROLES and row != self._first_row() and is_only_quoted(self._lines[row].text):
                 role = ADVICE
@@ -193,6 +189,14 @@ class Roles:
     def _fails(self, row: int) -> bool:
         return self._role(row) == FAILURE
 
+    def _is_overcome(self, row: int, role: str) -> bool:
+        """Whether other lines show that the trouble of this one is over, somebody else's, wanted, or did not stop the program."""
+        if role in (*TROUBLE_ROLES, LOG, LISTING, PROSE) and (self.is_over() or self._concerns_nobody(row)):
+            return True
+        if role != ADVICE and self._is_wanted(row):
+            return True
+        return role in (FAILURE, COMPLAINT, LOG) and self._went_on(row, role)
+
     def _is_wanted(self, row: int) -> bool:
         """Whether the line says that no GPU is used, and the text that none is to be used."""
         if self._on_purpose is None:
@@ -203,16 +207,10 @@ class Roles:
         """Whether the program went on after the trouble of the line, and no person complains. A first line that names the subject of the
         text counts where that holds for a trouble below it."""
         text = self._lines[row].text
-        if role == COMPLAINT and went_on.ends_well(text):
-            return True
         if role == COMPLAINT:
-            below = range(row + 1, min(len(self._lines), row + _REACH // 2))
-            return (
-                row == self._first_row()
-                and polarity(text) != TROUBLE
-                and any(self(near) == SETTLED and self._lines[near].text.strip() for near in below)
-                and not any(self(near) in TROUBLE_ROLES for near in below)
-            )
+            below = [self(near) for near in range(row + 1, min(len(self._lines), row + _REACH // 2)) if self._lines[near].text.strip()]
+            subject = row == self._first_row() and polarity(text) != TROUBLE
+            return went_on.ends_well(text) or (subject and SETTLED in below and not set(below) & set(TROUBLE_ROLES))
         if self._continued is None:
             self._continued = Continuations(self._lines)
         if role == LOG:

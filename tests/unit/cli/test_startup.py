@@ -68,4 +68,4 @@ def test_a_short_text_builds_and_imports_only_what_it_needs() -> None:
     told = started("explain", "RuntimeError: CUDA error: no kernel image is available for execution on the device")
     assert told["status"] == 1 and len(told["built"]) < 15, told["built"]
     assert not NEVER & set(told["modules"])
-    assert len(told["compiled"]) < 220, told["compiled"]
+    assert len(told["compiled"]) < 240, told["compiled"]
