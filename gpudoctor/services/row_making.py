@@ -134,7 +134,7 @@ def _short(text: object, most: int = 120) -> str:
 
 
 def _cards(facts: Mapping[str, Any]) -> Iterator[RowCard]:
-    """The GPUs and accelerators, discrete ones first, then by address."""
+    """The GPUs and accelerators, discrete ones first, then by address; then the IPUs, which are no GPUs."""
     memory = {str(each.get("address")): each.get("dedicated_bytes") for each in _records(facts.get("gpu_memory"))}
     named = {str(each.get("address")): each for each in _records(_at(facts, "nvidia.devices"))}
     cards = sorted(_records(facts.get("gpus")), key=lambda gpu: (gpu.get("kind") == "integrated", str(gpu.get("address"))))
@@ -149,6 +149,9 @@ def _cards(facts: Mapping[str, Any]) -> Iterator[RowCard]:
             memory_bytes=size if isinstance(size, int) and size >= 0 else None,
             uuid=_short(named.get(address, {}).get("uuid") or gpu.get("uuid") or ""),
         )
+    for ipu in _records(_at(facts, "poplar.devices")):
+        address = str(ipu.get("address") or f"ipu:{ipu.get('id')}")
+        yield RowCard(address=_short(address), vendor="graphcore", model="IPU", kind="accelerator")
 
 
 def _records(value: Any) -> list[Mapping[str, Any]]:

@@ -49,6 +49,10 @@ def test_it_says_what_a_fleet_asks() -> None:
     assert row.labels == {"role": "train"} and row.host == "gpu01"
 
 
+def test_an_ipu_is_a_card() -> None:
+    assert [(card.vendor, card.address) for card in made(report_of("ipu-healthy")).cards] == [("graphcore", "ipu:0")]
+
+
 def test_equal_machines_have_equal_hashes_whatever_their_names() -> None:
     report = report_of(HEALTHY)
     facts = {**report.facts, "env": {**report.facts["env"], "NCCL_DEBUG_FILE": "/logs/gpu02.log"}}
