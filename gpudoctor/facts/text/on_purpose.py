@@ -24,7 +24,8 @@ _HARDWARE = r"(?:machine|laptop|notebook|server|box|pc|host|node|vm|desktop|runn
 _GPU = r"(?:gpus?|(?:nvidia|amd|radeon|graphics|video|discrete|dedicated)(?: \w+)? (?:card|gpu)s?|accelerators?)"
 _WANTED = (
     rf"\bcpu\b[^.;\n]{{0,60}}?\b{_PURPOSE}", rf"\b{_PURPOSE}\b[^.;\n]{{0,60}}\bcpu\b", rf"\bcpu(?:[- ]only)? {_FINE}\b",
-    r"\b(?:want(?:s|ed)?|prefer|need|asked|t(?:old|ells?)|forced|configured|set) [^.;\n]{0,40}?\b(?:on|to) (?:the |my )?cpu(?: only| alone)?\b",
+    r"\b(?:want(?:s|ed)?|prefer|need|asked|t(?:old|ells?)|forced|configured|set) [^.;\n]{0,40}?"
+    r"\b(?:on|to) (?:the |my )?cpu(?: only| alone)?\b",
     rf"\bcpu[- ]only (?:\w+ )?{_MACHINE}\b", r"\b(?:docker |build )?(?:\w+ )?cpu (?:image|container|runner)\b",
     rf"\b{_HARDWARE} (?:that )?(?:without|has no|with no|lacks)(?: an?y?| any)? (?:(?:nvidia|amd|intel|discrete|dedicated) )?{_GPU}",
     rf"\bno {_GPU} (?:at all )?(?:in|on) (?:this|the|my|that|our) {_MACHINE}\b", r"\bthere is no gpu (?:here|in it)\b",
