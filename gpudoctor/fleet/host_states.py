@@ -1,8 +1,8 @@
 """What is known of each host: whether it answered in this run, whether it can be used, and the first reason against it.
 
 Against a host count: an error of its own report, unless the check is doubted or only asks; a test of another program that failed, unless
-it fails nearly everywhere; and a card or link of it that is confirmed as slow. While somebody else uses such a card, the host is neither
-usable nor not: nothing is done to a host on which a job runs.
+it fails nearly everywhere; and a card or link of it that is confirmed as slow. While somebody else uses such a card, the host is neither usable nor not: nothing is done to
+a host on which a job runs. A host on which no GPU was found cannot be used.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ def _judged(
         return False, what
     if program(row.tool) != OURS and not any(each.outcome in _RAN for each in row.verdicts):
         return None, "only other programs looked at it, and they came to no result"
+    if program(row.tool) == OURS and not row.cards:
+        return (None, "no GPU was found, and not everything was examined") if row.incomplete else (False, "no GPU was found")
     return True, ""
 
 

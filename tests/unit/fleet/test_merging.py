@@ -27,6 +27,11 @@ def test_only_a_fresh_row_can_be_a_pass() -> None:
     }  # fmt: skip
 
 
+def test_a_host_without_a_card_is_no_pass() -> None:
+    now = [row("bare", cards=()), row("unread", cards=(), incomplete=("the bus was not examined (15 s)",))]
+    assert answers(now) == {"bare": ("fresh", False), "unread": ("fresh", None)}
+
+
 def test_a_row_of_another_run_is_stale_whatever_its_clock_says() -> None:
     assert answers([row("ahead", run="run-1", created="2999-01-01T00:00:00Z")]) == {"ahead": ("stale", None)}
     assert answers([row("behind", created="1970-01-01T00:00:00Z")]) == {"behind": ("fresh", True)}

@@ -14,6 +14,7 @@ import pytest
 from fleet_rows import finding, rows, view
 from fleet_views import ATTACK, full, good, hostile
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 import gpudoctor
 from gpudoctor.model.fleet_view import FleetView
@@ -198,9 +199,7 @@ def test_otel_counts_errors_by_host_and_card() -> None:
 
 def test_a_doubted_check_accuses_nobody() -> None:
     unlike = rows(3, findings=(finding("bad-check"),))
-    others = [
-        type(each)(host=f"x{each.host}", run=each.run, created=each.created, tool=each.tool, findings=each.findings) for each in unlike
-    ]
+    others = [replace(each, host=f"x{each.host}", cards=(replace(each.cards[0], model="another"),)) for each in unlike]
     shown = view([*unlike, *others])
     assert shown.findings[0].doubted
     assert json.loads(fleet_otel.render(shown))["resourceMetrics"] == [] and not [each for each in events(shown) if each["isFatal"]]
