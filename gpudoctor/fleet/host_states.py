@@ -1,8 +1,8 @@
 """What is known of each host: whether it answered in this run, whether it can be used, and the first reason against it.
 
 Against a host count: an error of its own report, unless the check is doubted or only asks; a test of another program that failed, unless
-it fails nearly everywhere; and a card or link of it that is confirmed as slow. While somebody else uses such a card, the host is neither usable nor not: nothing is done to
-a host on which a job runs. A host on which no GPU was found cannot be used.
+it fails nearly everywhere; a card or link of it that is confirmed as slow; that it has no GPU. While somebody else uses a slow card, the
+host is neither usable nor not: nothing is done to a host on which a job runs.
 """
 
 from __future__ import annotations

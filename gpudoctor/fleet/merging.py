@@ -135,7 +135,7 @@ def _slim(row: FleetRow, pool: dict[object, object]) -> FleetRow:
         labels=_texts(pool, row.labels), groups=_texts(pool, row.groups), values=_texts(pool, row.values),
         cards=tuple(cards), findings=tuple(_one(pool, each) for each in row.findings),
         verdicts=tuple(_one(pool, each) for each in row.verdicts),
-        incomplete=(),
+        incomplete=tuple(_one(pool, each) for each in row.incomplete),
     )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ from gpudoctor.rules.signatures import LONGEST_WINDOW, SearchedText
 pytestmark = pytest.mark.early
 
 ROOT = Path(__file__).resolve().parents[2] / "gpudoctor"
+OF_CLUSTERS = ("ClusterShell", "cloudpickle", "ray")
+"""Packages that an engine of `fleet run` imports from the environment of a cluster; these modules hold no expression."""
 PLACES = ("facts", "rules", "capture", "privacy", "system", "model")
 SHORT = {"roles": 2_000, "line_shapes": 2_000, "document": 2_000, "polarity": 1_200, "settled": 800, "elsewhere": 400}
 """Letters of a line that these modules look at; the others 8,000."""
@@ -55,7 +57,11 @@ def expressions() -> Iterator[tuple[str, str, int, set[str], int]]:
     for place in PLACES:
         for path in sorted((ROOT / place).rglob("*.py")):
             name = ".".join(("gpudoctor", *path.relative_to(ROOT).with_suffix("").parts))
-            module = importlib.import_module(name.removesuffix(".__init__"))
+            try:
+                module = importlib.import_module(name.removesuffix(".__init__"))
+            except ModuleNotFoundError as missing:
+                assert missing.name in OF_CLUSTERS and "import re\n" not in path.read_text("utf-8"), path
+                continue
             used, length = modules[path].used, SHORT.get(path.stem, 8_000)
             for name, value in vars(module).items():
                 if isinstance(value, (re.Pattern, LazyPattern)) and isinstance(value.pattern, str):

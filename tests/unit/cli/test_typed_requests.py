@@ -22,6 +22,7 @@ PLAIN = ("str", "int", "float", "bool", "Sequence[str]", "tuple[str, ...]", "fro
 LOOSE = {
     "checking.catalogue": "a query for the files of checks in further folders, by `list` and `show`",
     "diffing.remember": "keeps a report that was made, with the reasons of what was left out",
+    "fleet_files.add": "the paths, beside the store that was opened", "fleet_files.export": "the folder, beside the store that was opened",
     "guarding.constraints_text": "writes what was made, in a format",
     "reporting.filled_form": "writes what was made, as the form of a project", "reporting.has_profile": "a query for one project",
     "reporting.render": "writes what was made, in a format", "reporting.archive": "writes what was made, under a name",
