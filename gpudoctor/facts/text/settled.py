@@ -67,7 +67,7 @@ _NOT_OVER = (
     "now (?:I|it|there|we)", "for (?:a (?:while|time|day|moment)|some time|one|the first)", "only", "except", r"slow\w*", "cpu",
     r"fail\w*", r"crash\w*", "not", "never", "while", "whereas", "until",
 )  # fmt: skip
-_AGO = "(?:now |since |since then |finally |then |eventually |later |meanwhile |already |long |here |for (?:me|us) |today |yesterday )*"
+_AGO = "(?:now |since |finally |then |eventually |later |meanwhile |already |long |here |for (?:me|us) |today |yesterday ){0,6}"
 _ENDED = r"(?:fixed|solved|resolved|cured|sorted(?: out)?|worked around|gone|went away|disappeared|vanished|remedied|overcome)"
 _IT = (
     r"(?:this|that|it|which|(?:the|this|that) (?:\w+ ){0,2}(?:problem|issue|error|bug|crash|message|warning|fault|hang|failure|exception))"
@@ -105,7 +105,7 @@ _NOW = lazy(
     r"instead|after|only|per|fps)\b|it/s", re.IGNORECASE
 )
 # fmt: on
-_REMARKED = lazy(rf"{_AHEAD_OF_A_REMARK}(?:and |but |which |now |finally |then )*(?P<remark>{'|'.join(_REMARKS)})", re.IGNORECASE)
+_REMARKED = lazy(rf"{_AHEAD_OF_A_REMARK}(?:and |but |which |now |finally |then ){{0,4}}(?P<remark>{'|'.join(_REMARKS)})", re.IGNORECASE)
 """A remark behind a message; a mark or the end of a sentence stands between them."""
 _ONCE = lazy(rf"\b(?:{'|'.join(_OF_THE_PAST)})", re.IGNORECASE)
 _PAST_HEADS = (
