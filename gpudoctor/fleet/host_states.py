@@ -13,13 +13,12 @@ from msgspec import Struct
 
 from gpudoctor.fleet.cohorts import Division
 from gpudoctor.fleet.fleet_findings import nearly_everywhere
-from gpudoctor.fleet.suspicions import CONFIRMED
-from gpudoctor.model.fleet_row import OURS, FleetRow, program
-from gpudoctor.model.fleet_view import FleetFinding, HostState, Suspicion
+from gpudoctor.model.fleet_row import FAIL, OURS, PASS, WARN, FleetRow, program
+from gpudoctor.model.fleet_view import CONFIRMED, FleetFinding, HostState, Suspicion
 from gpudoctor.model.node_sets import is_name, natural
 
-_ERROR, _POSSIBLE, _FAIL = "error", "possible", "fail"
-_RAN = ("pass", "warn", "fail")
+_ERROR, _POSSIBLE = "error", "possible"
+_RAN = (PASS, WARN, FAIL)
 _SHORT = 80
 
 
@@ -89,7 +88,7 @@ def _judged(
         if finding.severity == _ERROR and finding.confidence != _POSSIBLE and finding.id not in doubted:
             return False, finding.title
     for verdict in row.verdicts:
-        if verdict.outcome == _FAIL and (test := _test(verdict.program, verdict.test)) not in passed_over:
+        if verdict.outcome == FAIL and (test := _test(verdict.program, verdict.test)) not in passed_over:
             return False, f"{test} failed: {verdict.detail}" if verdict.detail else f"{test} failed"
     for each in confirmed:
         what = f"{each.card or 'host'} is {each.below_percent:.1f} % slower than its cohort ({each.workload}, {each.runs} runs)"
@@ -107,7 +106,7 @@ def _failing_nearly_everywhere(rows: Iterable[FleetRow], divisions: Sequence[Div
     failing: dict[str, dict[str, None]] = {}
     for row in rows:
         for each in row.verdicts:
-            if each.outcome == _FAIL:
+            if each.outcome == FAIL:
                 failing.setdefault(_test(each.program, each.test), {})[row.host] = None
     return nearly_everywhere(failing, divisions)
 

@@ -9,13 +9,12 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gpudoctor.fleet import clocks, cohorts, differences, drift, fleet_findings, host_states, slow_cards, slow_links, suspicions, units
-from gpudoctor.model.fleet_row import OURS, FleetRow, program
+from gpudoctor.fleet import clocks, cohorts, differences, drift, fleet_findings, host_states, row_facts, slow_cards, slow_links, suspicions
+from gpudoctor.model.fleet_row import FAIL, OURS, FleetRow, program
 from gpudoctor.model.fleet_view import FleetView
-from gpudoctor.model.node_sets import is_name, natural
+from gpudoctor.model.node_sets import EXPECTED, is_name, natural
 
 _T = TypeVar("_T")
-_NO_NAME = "expected the name of a host (letters, digits, '.', '_', '-')"
 
 
 class _Run(Struct):
@@ -83,7 +82,7 @@ def _gathered(rows: Iterable[FleetRow], run: str, pool: dict[object, object]) ->
     found, others = _Run(), dict[tuple[str, str], FleetRow]()
     for row in rows:
         if not is_name(row.host):
-            found.unnamed[f"row of {row.host[:40]!r}"] = f"host: {_NO_NAME}"
+            found.unnamed[f"row of {row.host[:40]!r}"] = f"host: {EXPECTED}"
         elif run and row.run != run:
             _keep(found.older, _slim(row, pool))
         elif (made_by := program(row.tool)) != OURS:
@@ -113,7 +112,7 @@ def _join(run: _Run, others: Iterable[FleetRow]) -> None:
             run.rows[host] = replace(run.rows[host], verdicts=(*run.rows[host].verdicts, *verdicts))
         elif host in run.others:
             run.others[host] = replace(run.others[host], verdicts=(*run.others[host].verdicts, *verdicts))
-        elif host not in run.failed or any(each.outcome == "fail" for each in verdicts):
+        elif host not in run.failed or any(each.outcome == FAIL for each in verdicts):
             run.others[host] = row
         else:
             run.failed[host] = replace(run.failed[host], verdicts=(*run.failed[host].verdicts, *verdicts))
@@ -181,8 +180,7 @@ def _facts(
     groups = {each.metric: each for each in two_groups if each.cohort == division.name}
     facts = []
     for row, cards in zip(division.rows, division.cards, strict=True):
-        found = {"cards": cards, "clock": clock[row.host], **row.values}
-        found |= {units.HASH + name: value for name, value in row.groups.items()}
+        found = {"clock": clock[row.host], **row_facts.of_row(row, cards)}
         if groups:
             found |= slow_cards.speeds(run.samples.get(row.host, ()), groups)
         facts.append(found)

@@ -144,7 +144,7 @@ def faults(results: Sequence[GroupResult]) -> list[Fault]:
 
 
 def next_groups(results: Sequence[GroupResult]) -> list[tuple[str, ...]]:
-    """The groups to measure next, in natural order; none where every slow group is explained, or where nothing more can be told.
+    """The groups to measure next, in natural order; none where every slow group is explained, or where nothing more can be found out.
 
     A slow group is halved among the hosts that were not yet well in another group; a single one is measured beside a host that is well.
     If all of its hosts are well elsewhere, the fault is between two of them, and pairs of quarters are measured across the halves.

@@ -14,8 +14,8 @@ SCHEMA = "gpudoctor.row/1"
 LARGEST = 8192
 """Bytes of a row that gpudoctor writes. A reader takes LARGEST_READ, since a later version may write more."""
 LARGEST_READ = 65_536
-OUTCOMES = ("pass", "warn", "fail", "skip", "unknown")
-"""What another program found of a host or a card."""
+FAIL, WARN, UNKNOWN, SKIP, PASS = OUTCOMES = ("fail", "warn", "unknown", "skip", "pass")
+"""What another program found of a host or a card, the worst first."""
 OURS = "gpudoctor"
 Text = Annotated[str, Limits(maxLength=400)]
 Name = Annotated[str, Limits(minLength=1, maxLength=253)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from gpudoctor.facts import vocabulary
 from gpudoctor.model.fleet_row import LARGEST, FleetRow, RowCard, RowFinding, RowMeasurement
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.report import Finding, Report
+from gpudoctor.system.portable import short_host_name
 
 LABELS_FILE = "/etc/gpudoctor/labels"
 VALUES = (
@@ -47,7 +47,7 @@ CUT = (
 
 def named_host() -> str:
     """The name of this host: GPUDOCTOR_HOST, which a collector may set, else the first part of the system's."""
-    return os.environ.get("GPUDOCTOR_HOST", "").strip() or platform.node().partition(".")[0] or "unnamed"
+    return os.environ.get("GPUDOCTOR_HOST", "").strip() or short_host_name()
 
 
 def named_run(created: str) -> str:

@@ -69,16 +69,10 @@ class FleetIndex:
                 if base is not None:
                     base.close()
                 if attempt == 1:
-                    self.delete()
+                    delete_index(self.folder)
         base = sqlite3.connect(":memory:", isolation_level=None)
         base.executescript(_TABLES)
         return base
-
-    def delete(self) -> None:
-        """Removes the files of the index."""
-        for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm"):
-            with contextlib.suppress(OSError):
-                os.unlink(self.folder / name)
 
     def close(self) -> None:
         self.base.close()
@@ -91,7 +85,7 @@ class FleetIndex:
             present = sorted(entry.name for entry in os.scandir(rows) if entry.is_dir(follow_symlinks=False))
             for name in present:
                 changed = os.stat(rows / name).st_mtime_ns
-                files = {entry.name for entry in os.scandir(rows / name) if _is_row(entry)}
+                files = {entry.name for entry in os.scandir(rows / name) if is_kept(entry)}
                 if known.pop(name, None) != (changed, len(files)):
                     self._take(name, files, changed)
             for name in known:
@@ -129,10 +123,10 @@ class FleetIndex:
         )
         return [RunInfo(*found) for found in self.base.execute(asked)]
 
-    def newest(self, run: str | None, since: float | None, until: float | None, hosts: Collection[str]) -> Sequence[Entry]:
-        """Of each host and program the entry that arrived last: of one run, or of all; `since` and `until` limit the time of arrival."""
+    def newest(self, run: str | None = None, until: float | None = None, hosts: Collection[str] = ()) -> Sequence[Entry]:
+        """Of each host and program the entry that arrived last: of one run, or of all, and before the moment `until`."""
         conditions, given = ["1"], list[object]()
-        for condition, value in (("run = ?", run), ("arrived >= ?", since), ("arrived < ?", until)):
+        for condition, value in (("run = ?", run), ("arrived < ?", until)):
             if value is not None:
                 conditions.append(condition)
                 given.append(value)
@@ -145,7 +139,15 @@ class FleetIndex:
         return (path for (path,) in self.base.execute("select path from rows order by arrived, path"))
 
 
-def _is_row(entry: os.DirEntry[str]) -> bool:
+def delete_index(folder: Path) -> None:
+    """Removes the files of the index of a store."""
+    for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm"):
+        with contextlib.suppress(OSError):
+            os.unlink(folder / name)
+
+
+def is_kept(entry: os.DirEntry[str]) -> bool:
+    """Whether a file of the store is one that appeared whole: not what a killed collector left, nor a link."""
     return entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
 
 

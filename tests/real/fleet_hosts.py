@@ -136,7 +136,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def fleet(folder: Path, behaviours: Mapping[str, str], *, without_server: Sequence[str] = ()) -> Iterator[Fleet]:
-    """Hosts that behave as they are told, reached by their names."""
+    """Hosts with these behaviours, reached by their names."""
     with DebianRoot.fresh(packages=FLEET) as root:
         hosts = Fleet(root, folder, list(behaviours))
         try:

@@ -52,7 +52,7 @@ def kept(store: Path) -> dict[str, FleetRow]:
     return {row.host: row for row in FleetStore(store).rows()}
 
 
-def test_by_clustershell_each_fault_is_told_and_stops_no_other(hosts: Fleet, tmp_path: Path) -> None:
+def test_by_clustershell_each_fault_has_its_reason_and_stops_no_other(hosts: Fleet, tmp_path: Path) -> None:
     began = time.monotonic()
     done = collect(
         "--hosts", "@gpu", "--timeout", "40", "--labels", "role=train", "--expect-hosts", "gpu[01-12]", env=hosts.env, store=tmp_path

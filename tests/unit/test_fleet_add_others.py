@@ -71,7 +71,7 @@ def test_a_large_result_becomes_a_row_of_the_usual_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [({"host": "../../etc", "status": "PASS", "tier1": {}}, "host name"), ({"unknown": 1}, "no schema"), ("[" * 5000, "no JSON"),
+    [({"host": "../../etc", "status": "PASS", "tier1": {}}, "name of a host"), ({"unknown": 1}, "no schema"), ("[" * 5000, "no JSON"),
      ({"host": "", "status": "PASS", "tier1": {}}, "")],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_a_reason(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.fleet.others.result import Result, mapping, objects, ordered, verdict, words
+from gpudoctor.model.fleet_row import FAIL, PASS
 
 PROGRAM = "superbench"
 _NODE = ("index", "Index")
@@ -29,7 +30,7 @@ def _node(node: Mapping[str, Any]) -> Result:
     details = next((text for name in _DETAILS if (text := words(node.get(name)))), "")
     categories = [each.strip() for each in re.split(r"[,;]", words(node.get("Category"))) if each.strip()]
     if categories or node.get("Accept") is not True:
-        found = [verdict(PROGRAM, each, "fail", detail=details) for each in categories or ["data diagnosis"]]
+        found = [verdict(PROGRAM, each, FAIL, detail=details) for each in categories or ["data diagnosis"]]
     else:
-        found = [verdict(PROGRAM, "data diagnosis", "pass")]
+        found = [verdict(PROGRAM, "data diagnosis", PASS)]
     return Result(program=PROGRAM, host=host, verdicts=ordered(found))

@@ -12,9 +12,7 @@ from ClusterShell.Worker.Exec import ExecClient, ExecWorker
 
 from gpudoctor.model.fleet_row import LARGEST_READ
 from gpudoctor.system.engines import remote_words
-from gpudoctor.system.engines.asking import MOST_ERRORS, Answer, Asked, EngineError, Taker, late, why_none
-
-FLOODED = f"its answer has more than {LARGEST_READ} bytes"
+from gpudoctor.system.engines.asking import FLOODED, MOST_ERRORS, Answer, Asked, EngineError, Taker, late, why_none
 
 
 class ClusterShell:

@@ -73,7 +73,7 @@ def test_a_host_with_a_hundred_thousand_links_takes_no_time() -> None:
     assert blamed(links, set(links)) == {"hub"}
 
 
-def measured_until_told(hosts: list[str], is_slow: Callable[[set[str]], bool]) -> tuple[list[tuple[str, ...]], int]:
+def measured_until_found(hosts: list[str], is_slow: Callable[[set[str]], bool]) -> tuple[list[tuple[str, ...]], int]:
     """Follows next_groups until it asks for nothing more; gives the faults and the number of rounds."""
     results = [GroupResult(frozenset(hosts), is_slow(set(hosts)))]
     for rounds in itertools.count():
@@ -88,7 +88,7 @@ def measured_until_told(hosts: list[str], is_slow: Callable[[set[str]], bool]) -
 def test_halving_finds_the_slow_host(count: int, data: st.DataObject) -> None:
     hosts = [name(number) for number in range(count)]
     bad = data.draw(st.sampled_from(hosts))
-    found, rounds = measured_until_told(hosts, lambda group: bad in group)
+    found, rounds = measured_until_found(hosts, lambda group: bad in group)
     assert found == [(bad,)] and rounds <= math.ceil(math.log2(count)) + 2
 
 
@@ -96,7 +96,7 @@ def test_halving_finds_the_slow_host(count: int, data: st.DataObject) -> None:
 def test_halving_finds_the_slow_pair(count: int, data: st.DataObject) -> None:
     hosts = [name(number) for number in range(count)]
     pair = set(data.draw(st.sampled_from(list(itertools.combinations(hosts, 2)))))
-    found, _ = measured_until_told(hosts, lambda group: pair <= group)
+    found, _ = measured_until_found(hosts, lambda group: pair <= group)
     assert found == [tuple(sorted(pair))]
 
 

@@ -39,7 +39,7 @@ def test_dcgm_names_the_cards_that_failed_and_folds_those_that_passed() -> None:
     pcie = {"name": "pcie", "results": [of_gpu(0, "Pass"), of_gpu(3, "Pass")], "test_summary": {"status": "Pass"}}
     (result,) = read(dcgm(pcie, skipped, memory))
     assert (result.program, result.version, result.host) == ("dcgm", "4.2.3", "")
-    assert said(result) == [("memory", "fail", "3", "DBE found; see log"), ("pcie", "pass", "", ""), ("nvlink", "skip", "", "")]
+    assert said(result) == [("memory", "fail", "3", "DBE found; see log"), ("nvlink", "skip", "", ""), ("pcie", "pass", "", "")]
 
 
 def test_dcgm_of_earlier_versions() -> None:
