@@ -167,7 +167,7 @@ def _slow(run: _Run, divisions: Sequence[cohorts.Division]) -> slow_cards.Judgem
             else:
                 cards.append(each)
     of_cards = slow_cards.judge(cards, homes)
-    of_links = slow_links.attributed(slow_cards.judge(links, homes))
+    of_links = slow_links.attributed(slow_cards.judge(links, homes), homes)
     return slow_cards.Judgement(
         {**of_cards.slow, **of_links.slow}, {**of_cards.measured, **of_links.measured}, of_cards.two_groups,
     )  # fmt: skip

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet_rows import finding, measured, row
 
 from gpudoctor.cli import run
 from gpudoctor.model.fleet_row import LARGEST
+from gpudoctor.services import fleet_files
 from gpudoctor.system.fleet_store import FleetStore
 
 DAY = 1_795_166_400
@@ -86,3 +88,10 @@ def test_names_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str], w
     assert added(tmp_path, put(tmp_path / "x.json", dcgm("Pass")), *words) == 2
     said = capsys.readouterr().err
     assert words[0] in said and "\x1b" not in said
+
+
+def test_a_table_has_a_column_for_all_that_a_row_says() -> None:
+    whole = row("gpu01", findings=(finding("old", "warning"),), measurements=(measured(1.0, links={"cuda:0 cuda:1": 20.0}),))
+    for name, record in fleet_files._records(whole):
+        assert list(record) == [column for column, _ in fleet_files._columns(fleet_files.TABLES[name])], name
+        assert not any(isinstance(value, dict) for value in record.values()), name
