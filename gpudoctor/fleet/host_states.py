@@ -28,7 +28,8 @@ class Answers(Struct, frozen=True, kw_only=True):
     fresh: Mapping[str, FleetRow]
     failed: Mapping[str, FleetRow]
     refused: Mapping[str, str]
-    older: Mapping[str, FleetRow]
+    older: Mapping[str, str]
+    """The time of the last row, by host."""
     silent: Collection[str]
     busy: Collection[str]
     """The hosts on which somebody else used a card while it was measured."""
@@ -74,8 +75,8 @@ def _without_a_result(answers: Answers) -> Iterator[tuple[str, str, str, str]]:
         yield "failed", host, row.created, row.failed
     for host, why in answers.refused.items():
         yield "refused", host, "", f"its row could not be read: {why}"
-    for host, row in answers.older.items():
-        yield "stale", host, row.created, f"no row of this run; the last one is of {row.created}"
+    for host, created in answers.older.items():
+        yield "stale", host, created, f"no row of this run; the last one is of {created}"
     for host in answers.silent:
         yield "silent", host, "", "no answer in this run or in an earlier one"
 

@@ -114,12 +114,19 @@ class FleetStore:
         write_whole(path, content, durable=False)  # after a loss of power a host is asked again
         return Added(row, True)
 
-    def rows(self, *, run: str | None = None, until: float | None = None, hosts: Collection[str] = ()) -> Iterator[FleetRow]:
+    def rows(
+        self, *, run: str | None = None, until: float | None = None, hosts: Collection[str] = (), measured: bool = False
+    ) -> Iterator[FleetRow]:
         """Of each host the row of each program that arrived last: of one run, or of all, and before the moment `until` (seconds since
-        1970). A file that was damaged meanwhile is passed over."""
-        for entry in self.index().newest(run, until, hosts):
+        1970); `measured`: only rows with measurements. A row is read when it is asked for, and a file that was damaged meanwhile is passed
+        over."""
+        for entry in self.index().newest(run, until, hosts, measured=measured):
             if (row := self.row_in(self.folder / entry.path)) is not None:
                 yield row
+
+    def last_rows(self, run: str) -> dict[str, str]:
+        """The hosts of a run with the time at which their row was made, from the index alone."""
+        return {entry.host: entry.created for entry in self.index().newest(run)}
 
     def every(self) -> Iterator[FleetRow]:
         """All rows, in the order of their arrival."""
@@ -201,7 +208,15 @@ class FleetStore:
         row = self.row_in(path)
         if row is None:
             return None
-        return Entry(path.relative_to(self.folder).as_posix(), row.host, program(row.tool), row.run, row.created, path.stat().st_mtime)
+        return Entry(
+            path.relative_to(self.folder).as_posix(),
+            row.host,
+            program(row.tool),
+            row.run,
+            row.created,
+            path.stat().st_mtime,
+            bool(row.measurements),
+        )
 
 
 def _day(created: str) -> str:
