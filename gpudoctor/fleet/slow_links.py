@@ -2,17 +2,14 @@
 
 A link is judged as a card is (slow_cards), among the links between the same positions on the other hosts of the cohort, since those
 between other cards may be built otherwise. An end is blamed where most of its links are slow, or where the middle of its links is slow
-among those of the other ends; what is slow besides is a matter of that one link. Where only groups of hosts were measured together,
-`next_groups` says which groups to measure next until the fault is at one host or one pair.
+among those of the other ends; what is slow besides is a matter of that one link.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.fleet.robust import Reference
@@ -159,92 +156,3 @@ def blamed(links: Iterable[Link], slow: set[Link]) -> set[str]:
                     heapq.heappush(queue, (-len(bad[other]) / len(left[other]), -len(bad[other]), other))
         bad[end] = set()
     return found
-
-
-class GroupResult(Struct, frozen=True):
-    """Hosts that were measured together, as in an all_reduce over all of them."""
-
-    hosts: frozenset[str]
-    slow: bool
-
-
-class Fault(Struct, frozen=True):
-    """Where the groups lead: one host, or two hosts of which each is well with others."""
-
-    hosts: tuple[str, ...]
-
-
-def faults(results: Sequence[GroupResult]) -> list[Fault]:
-    """What the measured groups prove: a host that is slow with a host which is well elsewhere, or a pair that is slow although both are."""
-    well = _well(results)
-    found: dict[tuple[str, ...], None] = {}
-    for each in results:
-        if each.slow:
-            suspects = each.hosts - well
-            if len(suspects) == 1 and len(each.hosts) > 1:
-                found[tuple(suspects)] = None
-            elif not suspects and len(each.hosts) == 2:
-                found[tuple(sorted(each.hosts, key=natural))] = None
-    return [Fault(hosts) for hosts in found]
-
-
-def next_groups(results: Sequence[GroupResult]) -> list[tuple[str, ...]]:
-    """The groups to measure next, in natural order; none where every slow group is explained, or where nothing more can be found out.
-
-    A slow group is halved among the hosts that were not yet well in another group; a single one is measured beside a host that is well.
-    If all of its hosts are well elsewhere, the fault is between two of them, and pairs of quarters are measured across the halves.
-    """
-    well = _well(results)
-    proved = [set(each.hosts) for each in faults(results)]
-    measured = {each.hosts for each in results}
-    everyone = frozenset().union(*measured)
-    found: dict[frozenset[str], None] = {}
-    for each in _smallest(results):
-        if any(hosts <= each.hosts for hosts in proved):
-            continue
-        suspects = sorted(each.hosts - well, key=natural)
-        helpers = next((some for some in (well & each.hosts, well, everyone - each.hosts) if some), frozenset())
-        halves = _halves(suspects, helpers) if suspects else _across(each.hosts, results)
-        for half in halves:
-            if half not in measured and len(half) > 1:
-                found[half] = None
-    return [tuple(sorted(hosts, key=natural)) for hosts in found]
-
-
-def _well(results: Sequence[GroupResult]) -> set[str]:
-    return {host for each in results if not each.slow for host in each.hosts}
-
-
-def _smallest(results: Sequence[GroupResult]) -> list[GroupResult]:
-    """The slow groups that contain no other slow group."""
-    slow = sorted((each for each in results if each.slow), key=lambda each: (len(each.hosts), sorted(each.hosts)))
-    found: list[GroupResult] = []
-    for each in slow:
-        if not any(other.hosts <= each.hosts for other in found):
-            found.append(each)
-    return found
-
-
-def _halves(suspects: Sequence[str], helpers: Collection[str]) -> list[frozenset[str]]:
-    half = (len(suspects) + 1) // 2
-    parts = [frozenset(suspects[:half]), frozenset(suspects[half:])]
-    return [part | {min(helpers, key=natural)} if len(part) == 1 and helpers else part for part in parts]
-
-
-def _across(group: frozenset[str], results: Sequence[GroupResult]) -> list[frozenset[str]]:
-    """Parts of a group whose hosts are well in smaller groups: two well parts that were not measured together."""
-    parts: list[frozenset[str]] = []
-    for each in sorted((each.hosts & group for each in results if not each.slow), key=lambda part: (-len(part), sorted(part))):
-        rest = each - frozenset().union(*parts)
-        if rest:
-            parts.append(rest)
-    if len(parts) == 1:
-        return []
-    quarters: list[frozenset[str]] = []
-    for part in parts:
-        names = sorted(part, key=natural)
-        half = (len(names) + 1) // 2
-        quarters += [frozenset(each) for each in (names[:half], names[half:]) if each]
-    together = [each.hosts for each in results if not each.slow]
-    pairs = (one | other for one, other in combinations(quarters, 2))
-    return [pair for pair in pairs if not any(pair <= known for known in together)]

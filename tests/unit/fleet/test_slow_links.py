@@ -1,11 +1,9 @@
-"""Faults of links: by pairs, and by halving where only groups were measured."""
+"""Faults of links, and the end that is to blame."""
 
 from __future__ import annotations
 
 import itertools
-import math
 import random
-from collections.abc import Callable
 
 import pytest
 from fleet_rows import cards, measured, name, row, view
@@ -13,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.fleet.slow_cards import Sample
-from gpudoctor.fleet.slow_links import BETWEEN_HOSTS, GroupResult, blamed, faults, next_groups, placed
+from gpudoctor.fleet.slow_links import BETWEEN_HOSTS, blamed, placed
 from gpudoctor.model.fleet_row import FleetRow
 
 
@@ -106,34 +104,3 @@ def test_the_bad_ends_are_blamed_and_no_others(count: int, data: st.DataObject) 
 def test_a_host_with_a_hundred_thousand_links_takes_no_time() -> None:
     links = [("hub", str(number)) for number in range(100_000)]
     assert blamed(links, set(links)) == {"hub"}
-
-
-def measured_until_found(hosts: list[str], is_slow: Callable[[set[str]], bool]) -> tuple[list[tuple[str, ...]], int]:
-    """Follows next_groups until it asks for nothing more; gives the faults and the number of rounds."""
-    results = [GroupResult(frozenset(hosts), is_slow(set(hosts)))]
-    for rounds in itertools.count():
-        groups = next_groups(results)
-        if not groups:
-            return [each.hosts for each in faults(results)], rounds
-        assert rounds < 60 and all(1 < len(group) <= len(hosts) for group in groups)
-        results += [GroupResult(frozenset(group), is_slow(set(group))) for group in groups]
-
-
-@given(st.integers(3, 200), st.data())
-def test_halving_finds_the_slow_host(count: int, data: st.DataObject) -> None:
-    hosts = [name(number) for number in range(count)]
-    bad = data.draw(st.sampled_from(hosts))
-    found, rounds = measured_until_found(hosts, lambda group: bad in group)
-    assert found == [(bad,)] and rounds <= math.ceil(math.log2(count)) + 2
-
-
-@given(st.integers(4, 64), st.data())
-def test_halving_finds_the_slow_pair(count: int, data: st.DataObject) -> None:
-    hosts = [name(number) for number in range(count)]
-    pair = set(data.draw(st.sampled_from(list(itertools.combinations(hosts, 2)))))
-    found, _ = measured_until_found(hosts, lambda group: pair <= group)
-    assert found == [tuple(sorted(pair))]
-
-
-def test_nothing_is_asked_where_nothing_is_slow() -> None:
-    assert next_groups([]) == [] and next_groups([GroupResult(frozenset("ab"), False)]) == []
