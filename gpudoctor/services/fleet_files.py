@@ -103,10 +103,12 @@ def _rows(place: str, content: bytes, path: str, naming: Naming) -> Iterator[tup
 
 
 def _results(content: bytes) -> tuple[Result, ...] | None:
-    try:
-        return documents.read(json_text.loads(content.decode("utf-8")))
-    except (ValueError, RecursionError):
-        return None
+    """What a known program wrote; it may stand among messages of the program."""
+    begin, end = content.find(b"{"), content.rfind(b"}") + 1
+    for part in (content, content[begin:end]):
+        with contextlib.suppress(ValueError, RecursionError):
+            return documents.read(json_text.loads(part.decode("utf-8")))
+    return None
 
 
 def _row(result: Result, host: str, written: str, run: str) -> FleetRow:

@@ -90,6 +90,13 @@ def test_names_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str], w
     assert words[0] in said and "\x1b" not in said
 
 
+def test_a_document_among_messages_is_read(tmp_path: Path) -> None:
+    path = put(tmp_path / "gpu07.json", f"WARNING: no fabric manager\n{json.dumps(dcgm('Pass'), indent=2)}\nrc=0\n")
+    assert run(["fleet", "add", path, "--store", str(tmp_path / "store")]) == 0
+    (row,) = FleetStore(tmp_path / "store").rows()
+    assert row.host == "gpu07" and [each.outcome for each in row.verdicts] == ["pass"]
+
+
 def test_a_table_has_a_column_for_all_that_a_row_says() -> None:
     whole = row("gpu01", findings=(finding("old", "warning"),), measurements=(measured(1.0, links={"cuda:0 cuda:1": 20.0}),))
     for name, record in fleet_files._records(whole):

@@ -10,7 +10,10 @@ from gpudoctor.model.fleet_row import FAIL, PASS, SKIP, UNKNOWN, WARN, RowVerdic
 
 PROGRAM = "dcgm"
 _TOPS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
-_OUTCOMES = {"pass": PASS, "fail": FAIL, "warn": WARN, "skip": SKIP, "not run": SKIP}
+_OUTCOMES = {"pass": PASS, "fail": FAIL, "warn": WARN, "skip": SKIP, "skipped": SKIP, "not run": SKIP}
+_USABLE = (1, 5)
+"""The values of error_severity with which a GPU can go on: 'monitor' and 'config', as for persistence mode that is off. The test fails all
+the same, on each GPU of a host that has no other fault."""
 
 
 def read(document: object) -> tuple[Result, ...] | None:
@@ -36,14 +39,21 @@ def _test(test: Mapping[str, Any]) -> list[RowVerdict]:
     if not found:
         return [whole] if whole else []
     listed = folded(found)
-    if whole is not None and whole.outcome == FAIL and all(each.outcome != FAIL for each in listed):
+    failed = any(_outcome(each) == FAIL for each in objects(test.get("results")))
+    if whole is not None and whole.outcome == FAIL and not failed:
         listed.append(whole)  # the summary is worse than what it summarises: it has errors that belong to no card
     return listed
 
 
 def _result(name: object, each: Mapping[str, Any]) -> RowVerdict:
-    outcome = _OUTCOMES.get(words(each.get("status")).lower(), UNKNOWN)
+    outcome, listed = _outcome(each), each.get("warnings")
+    if outcome == FAIL and isinstance(listed, list) and listed and all(mapping(one).get("error_severity") in _USABLE for one in listed):
+        outcome = WARN
     return verdict(PROGRAM, name, outcome, _card(each), "; ".join(_warnings(each)))
+
+
+def _outcome(each: Mapping[str, Any]) -> str:
+    return _OUTCOMES.get(words(each.get("status")).lower(), UNKNOWN)
 
 
 def _card(each: Mapping[str, Any]) -> str:
