@@ -9,7 +9,7 @@ from gpudoctor.fleet.others.result import Result, folded, mapping, objects, orde
 from gpudoctor.model.fleet_row import FAIL, PASS, SKIP, UNKNOWN, RowVerdict
 
 PROGRAM = "primus-node-smoke"
-_OUTCOMES = {"pass": PASS, "fail": FAIL, "skip": SKIP}
+_OUTCOMES = {"pass": PASS, "fail": FAIL, "timeout": FAIL, "skip": SKIP}
 
 
 def read(document: object) -> tuple[Result, ...] | None:
