@@ -19,7 +19,7 @@ def _interrupted(number: int, frame: object) -> None:
 
 
 def _command_has_ended() -> None:
-    """What follows is the interpreter's own end. Python answers no signal there: Ctrl-C would change the exit status of a command that is done."""
+    """The interpreter ends now and answers no signal any more: Ctrl-C would only change the exit status of a command that is done."""
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
 
 
