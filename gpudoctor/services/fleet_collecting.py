@@ -158,7 +158,9 @@ def _usual(wanted: Wanted) -> str:
     if os.environ.get("SLURM_JOB_ID"):
         return "srun"
     if wanted.hosts:
-        raise EngineError("--hosts needs ClusterShell, which is not installed: pip install ClusterShell, in the environment of gpudoctor; or name another --engine")
+        raise EngineError(
+            "--hosts needs ClusterShell, which is not installed: pip install ClusterShell for gpudoctor, or name another --engine"
+        )
     raise EngineError("which hosts? Give --hosts NODESET, or run it inside an allocation of Slurm; gpudoctor check examines this machine")
 
 
