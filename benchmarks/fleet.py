@@ -3,17 +3,16 @@
     python benchmarks/fleet.py time 1000 3000 10000      seconds and memory of reading and merging, each size in a process of its own
     python benchmarks/fleet.py found --hosts 1000 --seeds 20
 
-`time` puts the bytes of every row into a store as a collector does (every value is checked, one file each), reads the run out of it and
-merges it, and once more beside the run before. `found` counts, over seeds: planted faults that were found, healthy hosts and cards that
-were accused with the 95 % interval of the rate, and the same for two rules in wide use, on the same numbers: mean - 2 sigma, and 5 %
-below the mean. What is planted says tests/synthetic_fleet.py.
+`time` puts the bytes of every row into a store as a collector does (every value is checked, one file each), and shows the store in another
+process, as `fleet show` does: after the first run, and after the second, which is merged beside the first. `found` counts, over seeds:
+planted faults that were found, healthy hosts and cards that were accused with the 95 % interval of the rate, and the same for two rules in
+wide use, on the same numbers: mean - 2 sigma, and 5 % below the mean. What is planted says tests/synthetic_fleet.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import math
 import resource
 import statistics
@@ -30,6 +29,7 @@ from synthetic_fleet import RUNS, VIEWED, Bases, Fleet, bases
 from gpudoctor.fleet.merging import merge
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import FleetView
+from gpudoctor.services.fleet_showing import ShowRequest, show
 from gpudoctor.system.fleet_store import FleetStore, RowRefused, decode
 
 Z = 1.96
@@ -50,7 +50,8 @@ def read(fleet: Fleet, run: str) -> tuple[list[FleetRow], dict[str, str], int]:
 def merged(fleet: Fleet) -> tuple[FleetView, list[FleetRow]]:
     rows, refused, _ = read(fleet, RUNS[1])
     earlier, _, _ = read(fleet, RUNS[0])
-    return merge(rows, run=RUNS[1], created=VIEWED, earlier=[earlier], expected=fleet.hosts, refused=refused), rows
+    known = {row.host: row.created for row in earlier}
+    return merge(rows, run=RUNS[1], created=VIEWED, earlier=[earlier], expected=fleet.hosts, refused=refused, known=known), rows
 
 
 def score(fleet: Fleet, shown: FleetView, counts: Counter[str]) -> None:
@@ -135,54 +136,42 @@ def found(hosts: int, seeds: range) -> None:
 
 
 def one_size(hosts: int) -> None:
-    fleet = Fleet(hosts, 1, bases())
-    sent = [dict(fleet.rows(run)) for run in RUNS]
-    size = statistics.fmean(map(len, sent[1].values()))
-    before = _peak()
+    """Times the store with the rows of two runs, and then `fleet show` of it in a process of its own, without and with the former run."""
+    fleet, size, seconds = Fleet(hosts, 1, bases()), [], dict.fromkeys(RUNS, 0.0)
     with tempfile.TemporaryDirectory() as folder:
-        store, times = FleetStore(Path(folder)), [_now()]
-        for host, content in sent[0].items():
-            store.add(content, host)
-        store.runs()  # the index of the former run is there already
-        times.append(_now())
-        for host, content in sent[1].items():
-            with contextlib.suppress(RowRefused):
-                store.add(content, host)
-        times.append(_now())
-        rows, refused = list(store.rows(run=RUNS[1])), store.refused()
-        times.append(_now())
-        shown = merge(rows, run=RUNS[1], created=VIEWED, expected=fleet.hosts, refused=refused)
-        times.append(_now())
-        alone = _peak()
-        earlier = store.rows(run=RUNS[0])
-        merge(rows, run=RUNS[1], created=VIEWED, expected=fleet.hosts, refused=refused, earlier=[earlier])
-        times.append(_now())
-    _, ingest, reading, merging, both = (_took(*pair) for pair in itertools.pairwise(times))
-    print(  # noqa: T201
-        f"{hosts} hosts, {size:.0f} bytes a row, {len(shown.cohorts)} cohorts: into the store {ingest},"
-        f" out of it {reading},"
-        f" merge {merging}; merge beside a former run, which is read meanwhile, {both};"
-        f" memory {alone:.0f} MB, beside a former run {_peak():.0f} MB,"
-        f" {before:.0f} MB of it the bytes of both runs and the generator"
-    )
+        store = FleetStore(Path(folder))
+        for run in RUNS:
+            for host, content in fleet.rows(run):
+                size.append(len(content))
+                began = time.process_time()
+                with contextlib.suppress(RowRefused):
+                    store.add(content, host)
+                seconds[run] += time.process_time() - began
+            began = time.process_time()
+            store.runs()  # takes the rows into the index
+            seconds[run] += time.process_time() - began
+            print(f"{hosts} hosts, {statistics.fmean(size):.0f} bytes a row, {run} into the store {seconds[run]:.2f} s of CPU; ", end="")  # noqa: T201
+            sys.stdout.flush()
+            subprocess.run([sys.executable, __file__, "show", folder], check=True)
 
 
-def _now() -> tuple[float, float]:
-    return time.perf_counter(), time.process_time()
+def show_one(folder: str) -> None:
+    """What `fleet show` does before it writes, in this process."""
+    before, began = _peak(), (time.perf_counter(), time.process_time())
+    shown = show(ShowRequest(store=Path(folder)))
+    wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
+    print(f"show {cpu:.2f} s of CPU, {wall:.2f} s; {_peak():.0f} MB, {before:.0f} of them before it began; {len(shown.hosts)} hosts")  # noqa: T201
 
 
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _took(begin: tuple[float, float], end: tuple[float, float]) -> str:
-    return f"{end[0] - begin[0]:.2f} s (CPU {end[1] - begin[1]:.2f})"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("time").add_argument("hosts", type=int, nargs="+")
+    commands.add_parser("show").add_argument("folder")
     counted = commands.add_parser("found")
     counted.add_argument("--hosts", type=int, default=1000)
     counted.add_argument("--seeds", type=int, default=20)
@@ -190,6 +179,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.command == "found":
         found(given.hosts, range(given.first, given.first + given.seeds))
+    elif given.command == "show":
+        show_one(given.folder)
     elif len(given.hosts) == 1:
         one_size(given.hosts[0])
     else:

@@ -28,13 +28,14 @@ def add(paths: tuple[str, ...], host: str | None, run: str | None, store: str | 
     of AMD Primus. Other files are refused with the reason, and the rest is taken. Exit status 2: nothing could be taken.
     """
     from gpudoctor.cli.progress import StatusLine
+    from gpudoctor.model.node_sets import EXPECTED, is_name
     from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.services import fleet_files
-    from gpudoctor.system.fleet_store import HOST_NAME, RUN_NAME, FleetStore, store_folder
+    from gpudoctor.system.fleet_store import RUN, FleetStore, is_run, store_folder
 
-    for option, name, pattern in (("--host", host, HOST_NAME), ("--run", run, RUN_NAME)):
-        if name is not None and not pattern.fullmatch(name):
-            raise BadInput(f"{option} {visible(name)}: expected letters, digits, '.', '_' and '-', beginning with a letter or digit")
+    for option, name, accepts, expected in (("--host", host, is_name, EXPECTED), ("--run", run, is_run, RUN)):
+        if name is not None and not accepts(name):
+            raise BadInput(f"{option} {visible(name)}: {expected}")
     line = StatusLine(quiet=False)
     place = store_folder(store)
     try:

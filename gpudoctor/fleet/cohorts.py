@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from gpudoctor.fleet.row_facts import cards_in_words
 from gpudoctor.model.fleet_row import FleetRow, RowCard
 
 LABELS = ("role", "image")
@@ -25,7 +26,6 @@ FEW = 3
 FEW_SHARE = 0.1
 SAME_SIZE = 1.04
 """The largest ratio of two neighbouring sizes that are one: 79.3 and 80 GiB are, 40 and 80 are not, nor are 8 and 10."""
-NO_CARDS = "no cards"
 _GIB = 2**30
 _Models = tuple[tuple[str, int], ...]
 _Labels = tuple[tuple[str, str], ...]
@@ -50,9 +50,9 @@ def divide(rows: Sequence[FleetRow]) -> list[Division]:
         found.setdefault(key, []).append(number)
     divisions = [
         Division(
-            name=", ".join((_words(cards), *(f"{label} {value}" for label, value in named))),
-            key={"cards": _words(cards), **dict(named)},
-            rows=[rows[number] for number in members], cards=[_words(models[number]) for number in members],
+            name=", ".join((cards_in_words(cards), *(f"{label} {value}" for label, value in named))),
+            key={"cards": cards_in_words(cards), **dict(named)},
+            rows=[rows[number] for number in members], cards=[cards_in_words(models[number]) for number in members],
         )
         for (named, cards), members in found.items()
     ]  # fmt: skip
@@ -90,10 +90,6 @@ def _labels(row: FleetRow) -> _Labels:
 
 def _models(row: FleetRow, sizes: _Sizes) -> _Models:
     return tuple(sorted(Counter(sizes.name(card) for card in row.cards).items()))
-
-
-def _words(cards: _Models) -> str:
-    return " + ".join(f"{count} × {name}" for name, count in cards) or NO_CARDS
 
 
 class _Sizes:

@@ -10,7 +10,7 @@ Hosts with the same values of all such facts are a kind. Within a kind of ENOUGH
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ class _Group(Struct, frozen=True):
     findings: tuple[str, ...]
 
 
-def cohort(division: Division, facts: Sequence[Facts], reads: Mapping[str, frozenset[str]]) -> Cohort:
+def cohort(division: Division, facts: Sequence[Facts], reads: Callable[[str], Collection[str]]) -> Cohort:
     """The groups of a cohort. `facts` are the compared facts of each host, in the order of division.rows; `reads` gives for the id of a
     check the facts that it reads."""
     usual, several = _judged(facts)
@@ -142,7 +142,7 @@ def _nearest(one: tuple[str | None, ...], large: Sequence[tuple[str | None, ...]
 
 
 def _described(
-    groups: Mapping[_Group, Sequence[int]], kinds: _Kinds, division: Division, reads: Mapping[str, frozenset[str]]
+    groups: Mapping[_Group, Sequence[int]], kinds: _Kinds, division: Division, reads: Callable[[str], Collection[str]]
 ) -> Iterator[HostGroup]:  # fmt: skip
     """The groups, the largest first."""
     ranked = sorted(groups, key=lambda each: (-len(groups[each]), each.kind, each.odd, each.findings))
@@ -168,7 +168,7 @@ class _Judge:
     """Says of a difference which checks object to it, and which label it follows: counts over the whole cohort, taken once."""
 
     def __init__(
-        self, division: Division, groups: Mapping[_Group, tuple[_Odd, Sequence[int]]], reads: Mapping[str, frozenset[str]]
+        self, division: Division, groups: Mapping[_Group, tuple[_Odd, Sequence[int]]], reads: Callable[[str], Collection[str]]
     ) -> None:
         self._reads = reads
         self._hosts = len(division.rows)
@@ -198,7 +198,7 @@ class _Judge:
     def _objects(self, check: str, fact: str, value: str) -> bool:
         others = self._hosts - self._having[fact, value]
         elsewhere = self._speaking[check] - self._both[fact, value, check]
-        return elsewhere <= ELSEWHERE * others and any(_reads(name, fact) for name in self._reads.get(check, ()))
+        return elsewhere <= ELSEWHERE * others and any(_reads(name, fact) for name in self._reads(check))
 
     def _following(self, fact: str, value: str) -> str:
         counts = self._places[fact, value]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpudoctor.fleet import units
+from gpudoctor.fleet import row_facts, units
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import Drift
 from gpudoctor.model.node_sets import fold, natural
-
-CARDS = "cards"
 
 
 def drift(now: Mapping[str, FleetRow], before: Iterable[FleetRow]) -> tuple[Drift, ...]:
@@ -41,5 +39,4 @@ def _changes(was: FleetRow, now: FleetRow) -> Iterator[tuple[str, str, str]]:
 
 def _facts(row: FleetRow) -> dict[str, str]:
     models = Counter(card.model or card.vendor for card in row.cards)
-    cards = " + ".join(f"{count} × {model}" for model, count in sorted(models.items())) or "no cards"
-    return {CARDS: cards, **row.values, **{units.HASH + name: value for name, value in row.groups.items()}}
+    return row_facts.of_row(row, row_facts.cards_in_words(sorted(models.items())))

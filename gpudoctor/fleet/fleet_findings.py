@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from gpudoctor.fleet.cohorts import Division
 from gpudoctor.model.check import SEVERITIES
-from gpudoctor.model.fleet_row import FleetRow, RowFinding
+from gpudoctor.model.fleet_row import OUTCOMES, FleetRow, RowFinding
 from gpudoctor.model.fleet_view import FleetFinding, FleetVerdict
 from gpudoctor.model.node_sets import fold, natural
 
@@ -82,5 +82,4 @@ def fleet_verdicts(rows: Sequence[FleetRow]) -> tuple[FleetVerdict, ...]:
     for (program, test, outcome, detail), hosts in found.items():
         names = tuple(sorted(hosts, key=natural))
         verdicts.append(FleetVerdict(program=program, test=test, outcome=outcome, hosts=names, folded=fold(names), detail=detail))
-    ranks = ("fail", "warn", "unknown", "skip", "pass")
-    return tuple(sorted(verdicts, key=lambda each: (ranks.index(each.outcome), each.program, each.test, -len(each.hosts), each.detail)))
+    return tuple(sorted(verdicts, key=lambda each: (OUTCOMES.index(each.outcome), each.program, each.test, -len(each.hosts), each.detail)))

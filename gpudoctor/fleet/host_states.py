@@ -13,13 +13,12 @@ from msgspec import Struct
 
 from gpudoctor.fleet.cohorts import Division
 from gpudoctor.fleet.fleet_findings import nearly_everywhere
-from gpudoctor.fleet.suspicions import CONFIRMED
-from gpudoctor.model.fleet_row import OURS, FleetRow, program
-from gpudoctor.model.fleet_view import FleetFinding, HostState, Suspicion
+from gpudoctor.model.fleet_row import FAIL, OURS, PASS, WARN, FleetRow, program
+from gpudoctor.model.fleet_view import CONFIRMED, FleetFinding, HostState, Suspicion
 from gpudoctor.model.node_sets import is_name, natural
 
-_ERROR, _POSSIBLE, _FAIL = "error", "possible", "fail"
-_RAN = ("pass", "warn", "fail")
+_ERROR, _POSSIBLE = "error", "possible"
+_RAN = (PASS, WARN, FAIL)
 _SHORT = 80
 
 
@@ -29,7 +28,8 @@ class Answers(Struct, frozen=True, kw_only=True):
     fresh: Mapping[str, FleetRow]
     failed: Mapping[str, FleetRow]
     refused: Mapping[str, str]
-    older: Mapping[str, FleetRow]
+    older: Mapping[str, str]
+    """The time of the last row, by host."""
     silent: Collection[str]
     busy: Collection[str]
     """The hosts on which somebody else used a card while it was measured."""
@@ -75,8 +75,8 @@ def _without_a_result(answers: Answers) -> Iterator[tuple[str, str, str, str]]:
         yield "failed", host, row.created, row.failed
     for host, why in answers.refused.items():
         yield "refused", host, "", f"its row could not be read: {why}"
-    for host, row in answers.older.items():
-        yield "stale", host, row.created, f"no row of this run; the last one is of {row.created}"
+    for host, created in answers.older.items():
+        yield "stale", host, created, f"no row of this run; the last one is of {created}"
     for host in answers.silent:
         yield "silent", host, "", "no answer in this run or in an earlier one"
 
@@ -89,7 +89,7 @@ def _judged(
         if finding.severity == _ERROR and finding.confidence != _POSSIBLE and finding.id not in doubted:
             return False, finding.title
     for verdict in row.verdicts:
-        if verdict.outcome == _FAIL and (test := _test(verdict.program, verdict.test)) not in passed_over:
+        if verdict.outcome == FAIL and (test := _test(verdict.program, verdict.test)) not in passed_over:
             return False, f"{test} failed: {verdict.detail}" if verdict.detail else f"{test} failed"
     for each in confirmed:
         what = f"{each.card or 'host'} is {each.below_percent:.1f} % slower than its cohort ({each.workload}, {each.runs} runs)"
@@ -107,7 +107,7 @@ def _failing_nearly_everywhere(rows: Iterable[FleetRow], divisions: Sequence[Div
     failing: dict[str, dict[str, None]] = {}
     for row in rows:
         for each in row.verdicts:
-            if each.outcome == _FAIL:
+            if each.outcome == FAIL:
                 failing.setdefault(_test(each.program, each.test), {})[row.host] = None
     return nearly_everywhere(failing, divisions)
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.fleet import robust
 from gpudoctor.model.fleet_row import FleetRow, RowMeasurement, metric
@@ -88,11 +89,11 @@ def words(measured: Metric) -> str:
 
 
 def samples(row: FleetRow) -> Iterator[Sample]:
-    """The measurements of a row that count as evidence: those that gave a number and that nothing disturbed. What a row says of one card
-    several times counts once, with its median."""
+    """The measurements of a row that count as evidence: those that gave a number and that nothing disturbed, and the links among them.
+    What a row says of one card several times counts once, with its median."""
     uuids = {card.address: card.uuid for card in row.cards if card.uuid}
     found: dict[tuple[str, Metric], list[RowMeasurement]] = {}
-    for each in row.measurements:
+    for each in (one for whole in row.measurements for one in (whole, *_links(whole))):
         if each.status == "ok" and each.value is not None and each.value < FASTEST and not each.disturbed:
             found.setdefault((each.card, (*map(str, metric(each)), each.unit)), []).append(each)
     for (place, what), several in found.items():
@@ -102,6 +103,14 @@ def samples(row: FleetRow) -> Iterator[Sample]:
             processes = processes or tuple(values)
         card = uuids.get(place) or f"{row.host} {place}"
         yield Sample(row.host, place, card, what, robust.middle(values), processes if len(processes) > 1 else ())
+
+
+def _links(measured: RowMeasurement) -> Iterator[RowMeasurement]:
+    """Each link of a measurement as one of its own."""
+    for ends, rate in measured.links.items():
+        yield replace(
+            measured, workload=f"{measured.workload} link", card=ends, value=rate, unit="GB/s", samples=(), links={}, ci95_percent=None
+        )  # fmt: skip
 
 
 def judge(found: Iterable[Sample], cohorts: Mapping[str, str]) -> Judgement:

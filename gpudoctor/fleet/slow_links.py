@@ -1,26 +1,26 @@
 """Links between cards and hosts that are slow, and the end that is to blame.
 
 A link is judged as a card is (slow_cards), among the links between the same positions on the other hosts of the cohort, since those
-between other cards may be built otherwise. An end is blamed where most of its links are slow; what is slow besides is a matter of that
-one link. Where only groups of hosts were measured together, `next_groups` says which groups to measure next until the fault is at one
-host or one pair.
+between other cards may be built otherwise. An end is blamed where most of its links are slow, or where the middle of its links is slow
+among those of the other ends; what is slow besides is a matter of that one link.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Sample, Slow
+from gpudoctor.fleet.robust import Reference
+from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Metric, Sample, Slow, judge
 from gpudoctor.model.node_sets import natural
 
 LEAST_LINKS = 3
 """An end with fewer measured links is not blamed."""
 BLAMED = 0.8
+LEAST_LEFT = 2
+"""The links to ends that are not to blame themselves, of an end that is."""
 BETWEEN_HOSTS = "between hosts"
 Link = tuple[str, str]
 
@@ -46,36 +46,78 @@ def placed(sample: Sample, cards: Sequence[str]) -> Sample:
 
 
 def _is_far(end: str, cards: Sequence[str]) -> bool:
-    """Whether an end names its host: cuda:0 and 0000:81:00.0 do not, gpu02:cuda:0 and gpu02:0000:81:00.0 do."""
-    return end not in cards and (end.count(":") == 3 or (end.count(":") == 2 and "." not in end.rpartition(":")[2]))
+    """Whether an end names its host: cuda:0 and 0000:81:00.0 do not, gpu02:mlx5_0, gpu02:cuda:0 and gpu02:0000:81:00.0 do."""
+    if end in cards:
+        return False
+    number, last = end.count(":"), end.rpartition(":")[2]
+    return number == 3 or (number == 2 and "." not in last) or (number == 1 and not last.isdigit())
 
 
-def attributed(judged: Judgement) -> Judgement:
-    """The judgement of links, in which the links of an end that is to blame are one entry of that end."""
+def attributed(judged: Judgement, cohorts: Mapping[str, str]) -> Judgement:
+    """The judgement of links, in which the links of an end that is to blame are one entry of that end. `cohorts` has the cohort of each
+    host."""
     measured: dict[Key, Slow] = dict(judged.measured)
     slow: dict[Key, Slow] = dict(judged.slow)
-    alike: dict[tuple[str, ...], dict[Link, Key]] = {}
+    alike: dict[tuple[Metric, bool], dict[Link, Key]] = {}
     for key, each in judged.measured.items():
-        alike.setdefault(each.sample.metric[: UNIT + 1], {})[_ends(each.sample)] = key
-    for metric, links in alike.items():
+        what = each.sample.metric
+        alike.setdefault((what[: UNIT + 1], what[-1] == BETWEEN_HOSTS), {})[_ends(each.sample)] = key
+    for (metric, _), links in alike.items():
         of_end: dict[str, list[Key]] = {}
         for link, key in links.items():
             for end in link:
                 of_end.setdefault(end, []).append(key)
+        of_end = {end: keys for end, keys in of_end.items() if len(keys) >= LEAST_LINKS}
+        entries = {end: _middle(end, [judged.measured[key] for key in keys], metric) for end, keys in of_end.items()}
         to_blame = blamed(links, {link for link, key in links.items() if key in judged.slow})
+        to_blame |= _slow_ends(entries, {link: _share(judged.measured[key]) for link, key in links.items()}, cohorts)
         for end, keys in of_end.items():
-            if len(keys) < LEAST_LINKS:
-                continue
-            ranked = sorted((judged.measured[key] for key in keys), key=lambda each: each.sample.value / each.reference.median)
-            middle = ranked[len(ranked) // 2]
-            host, _, card = end.partition(":")
-            entry = replace(middle, sample=replace(middle.sample, host=host, place=card, card=f"links of {end}", metric=metric))
+            entry = entries[end]
             measured[entry.sample.key] = entry
             if end in to_blame:
                 slow[entry.sample.key] = entry
                 for key in keys:
                     slow.pop(key, None)
     return Judgement(slow, measured, ())
+
+
+def _share(link: Slow) -> float:
+    """The rate of a link as a share of what is usual for its position."""
+    return link.sample.value / link.reference.median
+
+
+def _middle(end: str, links: Sequence[Slow], metric: Metric) -> Slow:
+    """What stands for all links of an end: the one in their middle, under the name of the end."""
+    middle = sorted(links, key=_share)[len(links) // 2]
+    host, _, card = end.partition(":")
+    return replace(middle, sample=replace(middle.sample, host=host, place=card, card=f"links of {end}", metric=metric))
+
+
+def _slow_ends(entries: dict[str, Slow], shares: Mapping[Link, float], cohorts: Mapping[str, str]) -> set[str]:
+    """The ends whose middle link is slow among those of all ends of the cohort, and the reference of `entries` is then that of the ends.
+
+    The middle of many links varies less than one link does, so that an end is found whose links are not slow enough each. An end is not
+    blamed for its links to a worse one: the middle of the others must be as low too.
+    """
+    samples = {end: replace(each.sample, value=_share(each), processes=()) for end, each in entries.items()}
+    ends = judge(samples.values(), cohorts)
+    borders: dict[str, float] = {}
+    for found in ends.slow.values():
+        borders[found.cohort] = max(borders.get(found.cohort, 0.0), found.sample.value)
+    of_end: dict[str, list[Link]] = {}
+    for link in shares:
+        for end in link:
+            of_end.setdefault(end, []).append(link)
+    blame: set[str] = set()
+    for end in sorted((end for end, each in samples.items() if each.key in ends.slow), key=lambda end: (samples[end].value, end)):
+        left = sorted(shares[link] for link in of_end[end] if not blame & set(link))
+        if len(left) >= LEAST_LEFT and left[len(left) // 2] <= borders[ends.slow[samples[end].key].cohort]:
+            blame.add(end)
+    for end, each in samples.items():
+        if each.key in ends.measured:
+            usual, among = entries[end].reference.median, ends.measured[each.key].reference
+            entries[end] = replace(entries[end], reference=Reference(usual * among.median, usual * among.mad, among.samples))
+    return blame
 
 
 def _ends(sample: Sample) -> Link:
@@ -114,92 +156,3 @@ def blamed(links: Iterable[Link], slow: set[Link]) -> set[str]:
                     heapq.heappush(queue, (-len(bad[other]) / len(left[other]), -len(bad[other]), other))
         bad[end] = set()
     return found
-
-
-class GroupResult(Struct, frozen=True):
-    """Hosts that were measured together, as in an all_reduce over all of them."""
-
-    hosts: frozenset[str]
-    slow: bool
-
-
-class Fault(Struct, frozen=True):
-    """Where the groups lead: one host, or two hosts of which each is well with others."""
-
-    hosts: tuple[str, ...]
-
-
-def faults(results: Sequence[GroupResult]) -> list[Fault]:
-    """What the measured groups prove: a host that is slow with a host which is well elsewhere, or a pair that is slow although both are."""
-    well = _well(results)
-    found: dict[tuple[str, ...], None] = {}
-    for each in results:
-        if each.slow:
-            suspects = each.hosts - well
-            if len(suspects) == 1 and len(each.hosts) > 1:
-                found[tuple(suspects)] = None
-            elif not suspects and len(each.hosts) == 2:
-                found[tuple(sorted(each.hosts, key=natural))] = None
-    return [Fault(hosts) for hosts in found]
-
-
-def next_groups(results: Sequence[GroupResult]) -> list[tuple[str, ...]]:
-    """The groups to measure next, in natural order; none where every slow group is explained, or where nothing more can be told.
-
-    A slow group is halved among the hosts that were not yet well in another group; a single one is measured beside a host that is well.
-    If all of its hosts are well elsewhere, the fault is between two of them, and pairs of quarters are measured across the halves.
-    """
-    well = _well(results)
-    proved = [set(each.hosts) for each in faults(results)]
-    measured = {each.hosts for each in results}
-    everyone = frozenset().union(*measured)
-    found: dict[frozenset[str], None] = {}
-    for each in _smallest(results):
-        if any(hosts <= each.hosts for hosts in proved):
-            continue
-        suspects = sorted(each.hosts - well, key=natural)
-        helpers = next((some for some in (well & each.hosts, well, everyone - each.hosts) if some), frozenset())
-        halves = _halves(suspects, helpers) if suspects else _across(each.hosts, results)
-        for half in halves:
-            if half not in measured and len(half) > 1:
-                found[half] = None
-    return [tuple(sorted(hosts, key=natural)) for hosts in found]
-
-
-def _well(results: Sequence[GroupResult]) -> set[str]:
-    return {host for each in results if not each.slow for host in each.hosts}
-
-
-def _smallest(results: Sequence[GroupResult]) -> list[GroupResult]:
-    """The slow groups that contain no other slow group."""
-    slow = sorted((each for each in results if each.slow), key=lambda each: (len(each.hosts), sorted(each.hosts)))
-    found: list[GroupResult] = []
-    for each in slow:
-        if not any(other.hosts <= each.hosts for other in found):
-            found.append(each)
-    return found
-
-
-def _halves(suspects: Sequence[str], helpers: Collection[str]) -> list[frozenset[str]]:
-    half = (len(suspects) + 1) // 2
-    parts = [frozenset(suspects[:half]), frozenset(suspects[half:])]
-    return [part | {min(helpers, key=natural)} if len(part) == 1 and helpers else part for part in parts]
-
-
-def _across(group: frozenset[str], results: Sequence[GroupResult]) -> list[frozenset[str]]:
-    """Parts of a group whose hosts are well in smaller groups: two well parts that were not measured together."""
-    parts: list[frozenset[str]] = []
-    for each in sorted((each.hosts & group for each in results if not each.slow), key=lambda part: (-len(part), sorted(part))):
-        rest = each - frozenset().union(*parts)
-        if rest:
-            parts.append(rest)
-    if len(parts) == 1:
-        return []
-    quarters: list[frozenset[str]] = []
-    for part in parts:
-        names = sorted(part, key=natural)
-        half = (len(names) + 1) // 2
-        quarters += [frozenset(each) for each in (names[:half], names[half:]) if each]
-    together = [each.hosts for each in results if not each.slow]
-    pairs = (one | other for one, other in combinations(quarters, 2))
-    return [pair for pair in pairs if not any(pair <= known for known in together)]

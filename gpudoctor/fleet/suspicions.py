@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from gpudoctor.fleet.slow_cards import UNIT, Judgement, Key, Slow, words
-from gpudoctor.model.fleet_view import LIVES, Suspicion
-
-SUSPECT, CONFIRMED, CLEARED = LIVES
+from gpudoctor.model.fleet_view import CLEARED, CONFIRMED, SUSPECT, Suspicion
 
 
 class Former(Struct, frozen=True):

@@ -14,8 +14,8 @@ SCHEMA = "gpudoctor.row/1"
 LARGEST = 8192
 """Bytes of a row that gpudoctor writes. A reader takes LARGEST_READ, since a later version may write more."""
 LARGEST_READ = 65_536
-OUTCOMES = ("pass", "warn", "fail", "skip", "unknown")
-"""What another program found of a host or a card."""
+FAIL, WARN, UNKNOWN, SKIP, PASS = OUTCOMES = ("fail", "warn", "unknown", "skip", "pass")
+"""What another program found of a host or a card, the worst first."""
 OURS = "gpudoctor"
 Text = Annotated[str, Limits(maxLength=400)]
 Name = Annotated[str, Limits(minLength=1, maxLength=253)]
@@ -23,7 +23,7 @@ Count = Annotated[int, Limits(minimum=0)]
 
 
 @shaped(open=True, optional=("uuid", "memory_bytes", "kind"))
-class RowCard(Struct, frozen=True, kw_only=True):
+class RowCard(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One GPU or accelerator of the host."""
 
     address: Text
@@ -38,7 +38,7 @@ class RowCard(Struct, frozen=True, kw_only=True):
 
 
 @shaped(open=True, optional=("subjects", "do"))
-class RowFinding(Struct, frozen=True, kw_only=True):
+class RowFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finding of the host's report, shortened."""
 
     id: Name
@@ -53,8 +53,8 @@ class RowFinding(Struct, frozen=True, kw_only=True):
     """The one thing to do, filled in for this host."""
 
 
-@shaped(open=True, optional=("value", "unit", "card", "samples", "ci95_percent", "disturbed", "reason"))
-class RowMeasurement(Struct, frozen=True, kw_only=True):
+@shaped(open=True, optional=("value", "unit", "card", "samples", "links", "ci95_percent", "disturbed", "reason"))
+class RowMeasurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One measurement of `validate`, shortened. Two hosts are compared on equal (workload, task, framework, backend, dtype, batch)."""
 
     workload: Name
@@ -69,6 +69,9 @@ class RowMeasurement(Struct, frozen=True, kw_only=True):
     unit: Text = ""
     card: Text = ""
     """The address of the card, as in RowCard, else the device (cuda:0); of a link the two ends, separated by a space."""
+    links: Mapping[str, Annotated[float, Limits(minimum=0)]] = field(default_factory=dict)
+    """What each link moved meanwhile, in GB/s, by its two ends: 'cuda:0 cuda:1', or 'cuda:0 gpu02:cuda:0' to another host. A host of eight
+    cards has 28 links, which would not fit into a row as measurements of their own."""
     samples: tuple[Annotated[float, Limits(minimum=0)], ...] = ()
     """The throughput of each process that measured it, in `unit`; empty where one process did."""
     ci95_percent: Annotated[float, Limits(minimum=0)] | None = None
@@ -79,7 +82,7 @@ class RowMeasurement(Struct, frozen=True, kw_only=True):
 
 
 @shaped(open=True, optional=("card", "detail"))
-class RowVerdict(Struct, frozen=True, kw_only=True):
+class RowVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What another program found: one test of DCGM, SuperBench, a node check of the site."""
 
     program: Name

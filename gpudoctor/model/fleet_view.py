@@ -11,7 +11,7 @@ from gpudoctor.model.check import SEVERITIES
 from gpudoctor.model.typed_json import Limits
 
 SCHEMA = "gpudoctor.fleet/1"
-LIVES = ("suspect", "confirmed", "cleared")
+SUSPECT, CONFIRMED, CLEARED = LIVES = ("suspect", "confirmed", "cleared")
 """The life of a suspicion. One run makes a card or link a suspect; a further run that agrees confirms it; one that does not clears it."""
 ANSWERS = ("fresh", "stale", "silent", "failed", "refused")
 """fresh: a row of this run; stale: only one of an earlier run; silent: expected, and no row at all; failed: the collection says why

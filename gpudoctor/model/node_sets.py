@@ -12,7 +12,10 @@ from collections.abc import Iterable, Iterator
 MOST_NAMES = 1_000_000
 LONGEST_TEXT = 32_000_000
 """Characters of a node set: a million names without a bracket fit."""
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
+EXPECTED = "expected the name of a host (at most 253 letters, digits, '.', '_' and '-', beginning with a letter or digit)"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+"""A name goes into command lines and files, so it never begins with a sign."""
+_PIECE = re.compile(r"[A-Za-z0-9._-]{1,253}")
 _DIGITS = re.compile(r"([0-9]+)")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _SHOWN = 60
@@ -24,7 +27,7 @@ class NodeSetError(ValueError):
 
 
 def is_name(host: str) -> bool:
-    """Whether the text may be the name of a host: letters, digits, '.', '_' and '-', at most 253 of them."""
+    """Whether the text may be the name of a host: letters, digits, '.', '_' and '-', at most 253, beginning with a letter or digit."""
     return _NAME.fullmatch(host) is not None
 
 
@@ -39,7 +42,7 @@ def fold(hosts: Iterable[str]) -> str:
     names = sorted(set(hosts), key=natural)
     for name in names:
         if not is_name(name):
-            raise NodeSetError(f"{name[:_SHOWN]!r}: expected the name of a host (letters, digits, '.', '_', '-')")
+            raise NodeSetError(f"{name[:_SHOWN]!r}: {EXPECTED}")
     shapes: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for name in names:
         parts = _DIGITS.split(name)
@@ -103,7 +106,7 @@ def expand(text: str) -> list[str]:
             raise NodeSetError(f"node set {part[:_SHOWN]!r}: more than {MOST_NAMES} names; give the hosts in several sets")
         for name in _products(pieces):
             if not is_name(name):
-                raise NodeSetError(f"node set {part[:_SHOWN]!r}: a name longer than 253 characters")
+                raise NodeSetError(f"node set {part[:_SHOWN]!r}: {name[:_SHOWN]!r}: {EXPECTED}")
             names[name] = None
     return list(names)
 
@@ -131,7 +134,7 @@ def _pieces(part: str) -> Iterator[str | list[tuple[range, int]]]:
     """Texts, and for each bracket its ranges with their widths."""
     for number, piece in enumerate(re.split(r"[][]", part)):
         if number % 2 == 0:
-            if piece and not is_name(piece):
+            if piece and not _PIECE.fullmatch(piece):
                 raise NodeSetError(f"node set {part[:_SHOWN]!r}: expected names of letters, digits, '.', '_', '-' and ranges as [01-31,33]")
             yield piece
             continue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import os
 import re
 import secrets
 import shlex
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module, util
 from pathlib import Path
@@ -17,12 +17,11 @@ from msgspec import Struct
 
 from gpudoctor import __version__
 from gpudoctor.model.fleet_row import FleetRow
-from gpudoctor.model.node_sets import NodeSetError, expand
+from gpudoctor.model.node_sets import EXPECTED, NodeSetError, expand, is_name
 from gpudoctor.services.row_making import encode
 from gpudoctor.system.engines.asking import Answer, Asked, Engine, EngineError, last_row
-from gpudoctor.system.fleet_store import HOST_NAME, FleetStore, RowRefused, decode
+from gpudoctor.system.fleet_store import FleetStore, RowRefused, decode
 
-ENGINES = ("clustershell", "srun", "dask", "ray", "local")
 MOST_HOSTS = 200_000
 SECONDS = {"": 90.0, "quick": 300.0}
 """The default of --timeout, by --validate."""
@@ -96,7 +95,7 @@ def collect(wanted: Wanted, store: FleetStore, watch: Watcher | None = None) -> 
     for host in list(so_far.waiting):
         keeper.take(Answer(host, b"", "the engine gave no answer of it"))
     for host in expected:
-        if host not in so_far.failed and host not in so_far.answered and HOST_NAME.fullmatch(host):
+        if host not in so_far.failed and host not in so_far.answered:
             keeper.take(Answer(host, b"", NOT_KNOWN))
     return so_far
 
@@ -148,7 +147,7 @@ class _Keeper:
 
 
 def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _usual(wanted: Wanted) -> str:
@@ -195,15 +194,15 @@ def _expand(text: str) -> Sequence[str]:
 
 
 def _checked(hosts: Collection[str]) -> list[str]:
-    """The hosts, each once. Names go into command lines and files, so only those of letters, digits, '.', '_' and '-' are taken."""
+    """The hosts, each once, if all of them are names."""
     names = list(dict.fromkeys(hosts))
     if not names:
         raise EngineError("--hosts names no host")
     if len(names) > MOST_HOSTS:
         raise EngineError(f"--hosts names {len(names)} hosts; at most {MOST_HOSTS} are asked at once")
     for name in names:
-        if not HOST_NAME.fullmatch(name):
-            raise EngineError(f"--hosts: {name[:60]!r} is no name of a host (letters, digits, '.', '_', '-')")
+        if not is_name(name):
+            raise EngineError(f"--hosts: {name[:60]!r}: {EXPECTED}")
     return names
 
 

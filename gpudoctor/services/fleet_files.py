@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -29,7 +29,7 @@ OF_A_HOST = ("host", "run", "created")
 
 
 class HostLine(Struct, frozen=True):
-    """A line of the table `rows`; labels, groups and values are JSON, since their keys differ between hosts."""
+    """A line of the table `rows`; labels, groups and values are JSON."""
 
     tool: str
     catalogue: str
@@ -103,10 +103,12 @@ def _rows(place: str, content: bytes, path: str, naming: Naming) -> Iterator[tup
 
 
 def _results(content: bytes) -> tuple[Result, ...] | None:
-    try:
-        return documents.read(json_text.loads(content.decode("utf-8")))
-    except (ValueError, RecursionError):
-        return None
+    """What a known program wrote; it may stand among messages of the program."""
+    begin, end = content.find(b"{"), content.rfind(b"}") + 1
+    for part in (content, content[begin:end]):
+        with contextlib.suppress(ValueError, RecursionError):
+            return documents.read(json_text.loads(part.decode("utf-8")))
+    return None
 
 
 def _row(result: Result, host: str, written: str, run: str) -> FleetRow:
@@ -192,20 +194,26 @@ def _columns(kind: type) -> Iterator[tuple[str, Any]]:
     yield from get_type_hints(kind).items()
 
 
+def _flat(value: object) -> object:
+    """The value of a column. A mapping becomes JSON, since its keys differ between hosts."""
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
 def _column(pyarrow: Any, hint: Any) -> Any:
     """The type of a column: text, whole number, number, or a list of one of these."""
     inner = [each for each in get_args(hint) if each not in (type(None), ...)]
     if get_origin(hint) is tuple:
         return pyarrow.list_(_column(pyarrow, inner[0]))
+    if get_origin(hint) is Mapping:
+        return pyarrow.string()
     return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}[inner[0] if inner else hint]
 
 
 def _records(row: FleetRow) -> Iterator[tuple[str, dict[str, object]]]:
     """The lines of the tables that one row gives, each with the name of its table."""
-    whole = msgspec.to_builtins(row)
-    of = {name: whole[name] for name in OF_A_HOST}
+    of = {name: getattr(row, name) for name in OF_A_HOST}
     for name in ("cards", "findings", "measurements", "verdicts"):
-        for item in whole[name]:
-            yield name, {**of, **item}
-    texts = {name: json.dumps(whole[name]) for name in ("labels", "groups", "values")}
+        for item in getattr(row, name):
+            yield name, {**of, **{column: _flat(value) for column, value in msgspec.structs.asdict(item).items()}}
+    texts = {name: _flat(getattr(row, name)) for name in ("labels", "groups", "values")}
     yield "rows", {**of, "tool": row.tool, "catalogue": row.catalogue, "failed": row.failed, "cards": len(row.cards), **texts}

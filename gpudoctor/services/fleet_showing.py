@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from gpudoctor.diagnosis.change_ranks import leader
 from gpudoctor.fleet.merging import merge
+from gpudoctor.model.check import Check
 from gpudoctor.model.fleet_row import FleetRow
 from gpudoctor.model.fleet_view import FleetView
 from gpudoctor.model.node_sets import NodeSetError, expand
@@ -21,7 +23,7 @@ from gpudoctor.system.fleet_index import RunInfo
 from gpudoctor.system.fleet_store import FleetStore
 
 EARLIER = 4
-"""The runs before the shown one that a suspicion is looked up in."""
+"""The runs before the shown one in which hosts are looked up that did not answer; and as many that measured, for suspicions."""
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -47,21 +49,22 @@ def show(request: ShowRequest) -> FleetView:
         raise ShowError(f"{request.store}: it holds no rows; begin with gpudoctor fleet run --hosts NODES, or gpudoctor fleet add FILES")
     place = _place(runs, request.run)
     run = runs[place].run
-    rows = list(store.rows(run=run))
     since = _since(store, request.since, runs) if request.since else None
     try:
         expected = expand(request.expected) if request.expected else ()
     except NodeSetError as error:
         raise ShowError(f"--expect-hosts: {error}") from error
+    former = runs[place + 1 :]
     return merge(
-        rows,
+        store.rows(run=run),
         run=run,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        earlier=[store.rows(run=each.run) for each in runs[place + 1 : place + 1 + EARLIER]],
+        earlier=(store.rows(run=each.run, measured=True) for each in [run for run in former if run.measured][:EARLIER]),
         since=since,
         expected=expected,
         refused=store.refused(),
-        reads=_reads(rows),
+        known={host: made for each in reversed(former[:EARLIER]) for host, made in store.last_rows(each.run).items()},
+        reads=_reads(),
     )
 
 
@@ -74,10 +77,20 @@ def _place(runs: Sequence[RunInfo], wanted: str | None) -> int:
     raise ShowError(f"--run {wanted}: there is no such run; the newest are {', '.join(each.run for each in runs[:5])}")
 
 
-def _reads(rows: Sequence[FleetRow]) -> Mapping[str, frozenset[str]]:
-    """For the checks that speak on a host: the facts that their conditions read, and those that computed ones of them repeat."""
-    wanted = {finding.id for row in rows for finding in row.findings}
-    return {check.id: frozenset(_led(reads_of(check))) for check in checking.catalogue().checks if check.id in wanted} if wanted else {}
+def _reads() -> Callable[[str], frozenset[str]]:
+    """For the id of a check: the facts that its conditions read, and those that computed ones of them repeat. The catalogue is opened when
+    the first check is asked for."""
+
+    @functools.cache
+    def checks() -> dict[str, Check]:
+        return {check.id: check for check in checking.catalogue().checks}
+
+    @functools.cache
+    def facts(name: str) -> frozenset[str]:
+        check = checks().get(name)
+        return frozenset(_led(reads_of(check))) if check is not None else frozenset()
+
+    return facts
 
 
 def _led(facts: Iterable[str]) -> Iterator[str]:

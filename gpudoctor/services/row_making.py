@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from gpudoctor.facts import vocabulary
 from gpudoctor.model.fleet_row import LARGEST, FleetRow, RowCard, RowFinding, RowMeasurement
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.report import Finding, Report
+from gpudoctor.system.portable import short_host_name
 
 LABELS_FILE = "/etc/gpudoctor/labels"
 VALUES = (
@@ -47,7 +47,7 @@ CUT = (
 
 def named_host() -> str:
     """The name of this host: GPUDOCTOR_HOST, which a collector may set, else the first part of the system's."""
-    return os.environ.get("GPUDOCTOR_HOST", "").strip() or platform.node().partition(".")[0] or "unnamed"
+    return os.environ.get("GPUDOCTOR_HOST", "").strip() or short_host_name()
 
 
 def named_run(created: str) -> str:
@@ -87,7 +87,7 @@ def row_of(report: Report, *, host: str, run: str, labels: Mapping[str, str]) ->
         groups=_groups(report.facts, host),
         values=dict(_values(report.facts)),
         findings=tuple(_finding(each) for each in report.findings if each.severity != "info" and each.confidence != "possible"),
-        measurements=tuple(row for each in report.measurements for row in _measured(each)),
+        measurements=tuple(map(_measured, report.measurements)),
         incomplete=tuple(_short(each) for each in report.incomplete),
     )
 
@@ -237,8 +237,7 @@ def _finding(finding: Finding) -> RowFinding:
     )
 
 
-def _measured(found: Measurement) -> Iterator[RowMeasurement]:
-    """A measurement, and each of its links as one of its own."""
+def _measured(found: Measurement) -> RowMeasurement:
     card = found.conditions.gpu_address if found.conditions and found.conditions.gpu_address else found.device
     others = found.conditions.others if found.conditions else None
     base = RowMeasurement(
@@ -255,11 +254,7 @@ def _measured(found: Measurement) -> Iterator[RowMeasurement]:
     )
     speed, latency = found.throughput, found.latency_ms
     if speed is None or latency is None:
-        yield base
-        return
+        return base
+    links = {" ".join(link.devices): round(link.bytes_per_s / 1e9, 6) for link in found.links if link.devices[0] != link.devices[1]}
     samples = tuple(round(speed.value * latency.median / each, 6) for each in latency.processes if each > 0)
-    yield replace(base, value=speed.value, unit=speed.unit, samples=samples, ci95_percent=latency.ci95_percent)
-    for link in found.links:
-        yield replace(
-            base, workload=f"{base.workload} link", value=round(link.bytes_per_s / 1e9, 6), unit="GB/s", card=" ".join(link.devices)
-        )
+    return replace(base, value=speed.value, unit=speed.unit, samples=samples, links=links, ci95_percent=latency.ci95_percent)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-FORMAT = 2
+FORMAT = 3
 """The version of the tables. An index of another one is made again."""
 _TABLES = """
-create table if not exists rows (path text primary key, host text, program text, run text, created text, arrived real);
+create table if not exists rows (path text primary key, host text, program text, run text, created text, arrived real, measured integer);
 create index if not exists by_run on rows (run, host, arrived);
 create table if not exists folders (name text primary key, changed integer, files integer);
 """
-_ROW = "insert or replace into rows values (?, ?, ?, ?, ?, ?)"
+_ROW = "insert or replace into rows values (?, ?, ?, ?, ?, ?, ?)"
 
 
 class Entry(Struct, frozen=True):
@@ -29,6 +29,8 @@ class Entry(Struct, frozen=True):
     run: str
     created: str
     arrived: float
+    measured: bool
+    """Whether the row has measurements."""
 
 
 class RunInfo(Struct, frozen=True):
@@ -37,6 +39,8 @@ class RunInfo(Struct, frozen=True):
     run: str
     created: str
     hosts: int
+    measured: int
+    """The rows with measurements."""
 
 
 Reader = Callable[[Path], Entry | None]
@@ -69,16 +73,10 @@ class FleetIndex:
                 if base is not None:
                     base.close()
                 if attempt == 1:
-                    self.delete()
+                    delete_index(self.folder)
         base = sqlite3.connect(":memory:", isolation_level=None)
         base.executescript(_TABLES)
         return base
-
-    def delete(self) -> None:
-        """Removes the files of the index."""
-        for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm"):
-            with contextlib.suppress(OSError):
-                os.unlink(self.folder / name)
 
     def close(self) -> None:
         self.base.close()
@@ -91,7 +89,7 @@ class FleetIndex:
             present = sorted(entry.name for entry in os.scandir(rows) if entry.is_dir(follow_symlinks=False))
             for name in present:
                 changed = os.stat(rows / name).st_mtime_ns
-                files = {entry.name for entry in os.scandir(rows / name) if _is_row(entry)}
+                files = {entry.name for entry in os.scandir(rows / name) if is_kept(entry)}
                 if known.pop(name, None) != (changed, len(files)):
                     self._take(name, files, changed)
             for name in known:
@@ -124,19 +122,25 @@ class FleetIndex:
     def runs(self) -> list[RunInfo]:
         """The newest first, by the time of arrival of their last row."""
         asked = (
-            "select run, strftime('%Y-%m-%dT%H:%M:%SZ', max(arrived), 'unixepoch'), count(distinct host)"
+            "select run, strftime('%Y-%m-%dT%H:%M:%SZ', max(arrived), 'unixepoch'), count(distinct host), sum(measured)"
             " from rows group by run order by max(arrived) desc, run desc"
         )
         return [RunInfo(*found) for found in self.base.execute(asked)]
 
-    def newest(self, run: str | None, since: float | None, until: float | None, hosts: Collection[str]) -> Sequence[Entry]:
-        """Of each host and program the entry that arrived last: of one run, or of all; `since` and `until` limit the time of arrival."""
+    def newest(
+        self, run: str | None = None, until: float | None = None, hosts: Collection[str] = (), *, measured: bool = False
+    ) -> Sequence[Entry]:
+        """Of each host and program the entry that arrived last: of one run, or of all, and before the moment `until`. `measured`: only of
+        rows with measurements."""
         conditions, given = ["1"], list[object]()
-        for condition, value in (("run = ?", run), ("arrived >= ?", since), ("arrived < ?", until)):
+        for condition, value in (("run = ?", run), ("arrived < ?", until)):
             if value is not None:
                 conditions.append(condition)
                 given.append(value)
-        asked = f"select path, host, program, run, created, max(arrived) from rows where {' and '.join(conditions)} group by host, program"
+        if measured:
+            conditions.append("measured")
+        columns, where = "path, host, program, run, created, max(arrived), measured", " and ".join(conditions)
+        asked = f"select {columns} from rows where {where} group by host, program"
         wanted = frozenset(hosts)
         return [entry for found in self.base.execute(asked, given) if (entry := Entry(*found)).host in wanted or not wanted]
 
@@ -145,9 +149,17 @@ class FleetIndex:
         return (path for (path,) in self.base.execute("select path from rows order by arrived, path"))
 
 
-def _is_row(entry: os.DirEntry[str]) -> bool:
+def delete_index(folder: Path) -> None:
+    """Removes the files of the index of a store."""
+    for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm"):
+        with contextlib.suppress(OSError):
+            os.unlink(folder / name)
+
+
+def is_kept(entry: os.DirEntry[str]) -> bool:
+    """Whether a file of the store is one that appeared whole: not what a killed collector left, nor a link."""
     return entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
 
 
-def _values(entry: Entry) -> tuple[str, str, str, str, str, float]:
-    return (entry.path, entry.host, entry.program, entry.run, entry.created, entry.arrived)
+def _values(entry: Entry) -> tuple[str, str, str, str, str, float, bool]:
+    return (entry.path, entry.host, entry.program, entry.run, entry.created, entry.arrived, entry.measured)

@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -22,14 +21,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from gpudoctor.model.fleet_row import LARGEST_READ, OUTCOMES, FleetRow, program
+from gpudoctor.model.fleet_row import LARGEST_READ, FleetRow, program
+from gpudoctor.model.node_sets import EXPECTED, is_name
 from gpudoctor.model.typed_json import TypedJsonError, read
 from gpudoctor.system import json_text
-from gpudoctor.system.fleet_index import Entry, FleetIndex, RunInfo
-from gpudoctor.system.state_folder import private_folder, state_folder
+from gpudoctor.system.fleet_index import Entry, FleetIndex, RunInfo, delete_index, is_kept
+from gpudoctor.system.state_folder import private_folder, state_folder, write_whole
 
-HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
-RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]{0,99}")
+RUN = "expected the id of a run (letters, digits, '.', '_', ':', '+' and '-', beginning with a letter or digit)"
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]{0,99}")
 SCHEMA = re.compile(r"gpudoctor\.row/([1-9]\d{0,3})")
 DAY = 86400
 _DECODER = msgspec.json.Decoder(FleetRow)
@@ -50,6 +50,11 @@ def store_folder(given: str | None) -> Path:
     """The folder of the store: the given one, else GPUDOCTOR_FLEET, else `fleet` in the state folder."""
     chosen = given or os.environ.get("GPUDOCTOR_FLEET")
     return Path(chosen) if chosen else state_folder() / "fleet"
+
+
+def is_run(text: str) -> bool:
+    """Whether the text may be the id of a run."""
+    return _RUN.fullmatch(text) is not None
 
 
 def decode(content: bytes) -> FleetRow:
@@ -78,12 +83,10 @@ def decode(content: bytes) -> FleetRow:
         raise RowRefused(f"{error}; the row was changed, or is of a gpudoctor that this one does not know") from None
     except RecursionError:
         raise RowRefused("it is nested too deep to be a row") from None
-    if not HOST_NAME.fullmatch(row.host):
-        raise RowRefused("host: expected a host name of letters, digits, '.', '_' and '-'")
-    if not RUN_NAME.fullmatch(row.run):
-        raise RowRefused("run: expected an id of letters, digits and '.', '_', ':', '+', '-'")
-    if any(each.outcome not in OUTCOMES for each in row.verdicts):
-        raise RowRefused(f"verdicts: expected an outcome of {', '.join(OUTCOMES)}")
+    if not is_name(row.host):
+        raise RowRefused(f"host: {EXPECTED}")
+    if not is_run(row.run):
+        raise RowRefused(f"run: {RUN}")
     return row
 
 
@@ -108,17 +111,22 @@ class FleetStore:
         private_folder(self.folder)
         private_folder(self.folder / "rows")
         private_folder(path.parent)
-        _write(path, content)
+        write_whole(path, content, durable=False)  # after a loss of power a host is asked again
         return Added(row, True)
 
     def rows(
-        self, *, run: str | None = None, since: float | None = None, until: float | None = None, hosts: Collection[str] = ()
+        self, *, run: str | None = None, until: float | None = None, hosts: Collection[str] = (), measured: bool = False
     ) -> Iterator[FleetRow]:
-        """Of each host the row of each program that arrived last: of one run, or of all. `since`, `until`: limits of the time
-        of arrival (seconds since 1970). A file that was damaged meanwhile is passed over."""
-        for entry in self.index().newest(run, since, until, hosts):
+        """Of each host the row of each program that arrived last: of one run, or of all, and before the moment `until` (seconds since
+        1970); `measured`: only rows with measurements. A row is read when it is asked for, and a file that was damaged meanwhile is passed
+        over."""
+        for entry in self.index().newest(run, until, hosts, measured=measured):
             if (row := self.row_in(self.folder / entry.path)) is not None:
                 yield row
+
+    def last_rows(self, run: str) -> dict[str, str]:
+        """The hosts of a run with the time at which their row was made, from the index alone."""
+        return {entry.host: entry.created for entry in self.index().newest(run)}
 
     def every(self) -> Iterator[FleetRow]:
         """All rows, in the order of their arrival."""
@@ -147,14 +155,15 @@ class FleetStore:
             private_folder(self.folder)
             private_folder(self.folder / "refused")
             name = hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:32]
-            _write(self.folder / "refused" / f"{name}.json", json.dumps({"place": place[:300], "why": why[:300]}).encode())
+            record = json.dumps({"place": place[:300], "why": why[:300]}).encode()
+            write_whole(self.folder / "refused" / f"{name}.json", record, durable=False)
 
     def refused(self) -> dict[str, str]:
         """What was no row, by its place, with the reason."""
         found = {}
         with contextlib.suppress(OSError):
             for entry in os.scandir(self.folder / "refused"):
-                content = _bytes(Path(entry.path)) if _is_ours(entry) else None
+                content = _bytes(Path(entry.path)) if is_kept(entry) else None
                 with contextlib.suppress(ValueError, TypeError, KeyError):
                     record = json.loads(content or b"")
                     found[str(record["place"])] = str(record["why"])
@@ -163,13 +172,13 @@ class FleetStore:
     def rebuild(self) -> int:
         """Makes the index again from the files, and returns the number of rows."""
         self.close()
-        FleetIndex(self.folder, self._entry).delete()
+        delete_index(self.folder)
         return sum(info.hosts for info in self.runs())
 
     def prune(self, days: float) -> int:
         """Deletes rows that arrived more than `days` ago, but the newest row of each host and program never; returns the number. Raises
         OSError."""
-        kept = {entry.path for entry in self.index().newest(None, None, None, ())}
+        kept = {entry.path for entry in self.index().newest()}
         before, gone = time.time() - days * DAY, 0
         for path in sorted((self.folder / "rows").glob("*/*.json")):
             if path.relative_to(self.folder).as_posix() not in kept and path.lstat().st_mtime < before:
@@ -199,7 +208,15 @@ class FleetStore:
         row = self.row_in(path)
         if row is None:
             return None
-        return Entry(path.relative_to(self.folder).as_posix(), row.host, program(row.tool), row.run, row.created, path.stat().st_mtime)
+        return Entry(
+            path.relative_to(self.folder).as_posix(),
+            row.host,
+            program(row.tool),
+            row.run,
+            row.created,
+            path.stat().st_mtime,
+            bool(row.measurements),
+        )
 
 
 def _day(created: str) -> str:
@@ -208,19 +225,6 @@ def _day(created: str) -> str:
     now = time.time()
     near = {time.strftime("%Y-%m-%d", time.gmtime(now + shift * DAY)) for shift in (-1, 0, 1)}
     return moment if moment in near else time.strftime("%Y-%m-%d", time.gmtime(now))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a private file that appears whole. The disk is not waited for: after a loss of power a host is asked again. Raises OSError."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -232,10 +236,6 @@ def _bytes(path: Path) -> bytes | None:
     except OSError:
         return None
     return content if len(content) <= LARGEST_READ else None
-
-
-def _is_ours(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
 
 
 def _sweep(folder: Path) -> None:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 WINDOWS = sys.platform == "win32"
 
 
+def short_host_name() -> str:
+    """The first part of the name of this host; localhost where it has none."""
+    import platform
+
+    return platform.node().partition(".")[0] or "localhost"
+
+
 def user_number() -> int | None:
     """The number of the effective user of this process; None on Windows."""
     if sys.platform == "win32":

@@ -83,14 +83,21 @@ def write_private(path: Path, content: bytes) -> None:
     if state not in _tightened and state in path.parents:
         _tightened.add(state)
         tighten(state)
+    write_whole(path, content)
+
+
+def write_whole(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Writes a file (0600) that appears whole, in a folder that is there. `durable`: waits for the disk, so that a loss of power leaves the
+    old file or the new one. Raises OSError."""
     import tempfile  # imported here, since most runs only read
 
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # the file is created with mode 0600
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # the file is created with mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import socket
 import subprocess
 import time
@@ -25,6 +26,7 @@ BEHAVIOURS = """
   die) printf '{"schema":"gpudoctor.row/1","host":"%s","run":' "$(hostname)"; sleep 0.2; kill -9 $(ps_of_sshd) ;;
   garbage) head -c 3000 /dev/urandom; printf '\\033]0;owned\\007 no row at all\\n'; exit 0 ;;
   flood) while :; do printf '%01000d' 0; done ;;
+  long) head -c 60000 /dev/zero | tr '\\0' x; echo; exit 0 ;;
   absent) echo "sh: 1: gpudoctor: not found" >&2; exit 127 ;;
   crash) echo "Traceback: something" >&2; exit 3 ;;
   impostor) export GPUDOCTOR_HOST=gpu01; answer h100-server-rdma "$@" ;;
@@ -105,6 +107,9 @@ class Fleet:
             f"{hosts}Host *\n User root\n IdentityFile {key}\n IdentitiesOnly yes\n StrictHostKeyChecking no\n LogLevel ERROR\n"
             f" UserKnownHostsFile {self.folder / 'known_hosts'}\n"
         )
+        names = "".join(f"Host {name}\n HostName {self.address(name)}\n" for name in self.names)
+        self.root.write("/root/.ssh/key", key.read_text(), 0o600)
+        self.root.write("/root/.ssh/config", f"{names}Host *\n IdentityFile /root/.ssh/key\n StrictHostKeyChecking no\n LogLevel ERROR\n")
         programs = self.folder / "bin"
         programs.mkdir(exist_ok=True)
         for program in ("ssh", "scp", "sftp"):
@@ -115,6 +120,15 @@ class Fleet:
         (groups / "groups.conf").write_text("[Main]\ndefault: here\nautodir: $CFGDIR/groups.d\n")
         (groups / "groups.d" / "here.yaml").write_text(f"here:\n  gpu: '{','.join(self.names)}'\n")
         self.env = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CLUSTERSHELL_CFGDIR": str(groups)}
+
+    def tree(self, gateway: str, behind: str) -> dict[str, str]:
+        """The environment in which ClusterShell reaches the hosts of the node set `behind` through one of the others."""
+        groups = self.folder / "tree"
+        shutil.copytree(self.folder / "clustershell", groups)
+        here = socket.gethostname().partition(".")[0]
+        (groups / "topology.conf").write_text(f"[routes]\n{here}: {gateway}\n{gateway}: {behind}\n")
+        python = {"CLUSTERSHELL_GW_PYTHON_EXECUTABLE": "python3", "CLUSTERSHELL_GW_LOG_DIR": "/tmp"}
+        return {**self.env, **python, "CLUSTERSHELL_CFGDIR": str(groups)}
 
     def _serve(self, name: str) -> None:
         options = ("StrictModes=no", "UsePAM=no", "PidFile=none", "AcceptEnv=none", "MaxStartups=100")
@@ -136,7 +150,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def fleet(folder: Path, behaviours: Mapping[str, str], *, without_server: Sequence[str] = ()) -> Iterator[Fleet]:
-    """Hosts that behave as they are told, reached by their names."""
+    """Hosts with these behaviours, reached by their names."""
     with DebianRoot.fresh(packages=FLEET) as root:
         hosts = Fleet(root, folder, list(behaviours))
         try:

@@ -45,14 +45,16 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 def collect(*words: str, env: Mapping[str, str], store: Path, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     argv = [*DOCTOR, "fleet", "run", "--store", str(store), *words]
-    return subprocess.run(argv, env={**env, "PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        argv, env={**env, "PYTHONPATH": f"{REPOSITORY}:/opt/site-packages"}, capture_output=True, text=True, timeout=timeout
+    )
 
 
 def kept(store: Path) -> dict[str, FleetRow]:
     return {row.host: row for row in FleetStore(store).rows()}
 
 
-def test_by_clustershell_each_fault_is_told_and_stops_no_other(hosts: Fleet, tmp_path: Path) -> None:
+def test_by_clustershell_each_fault_has_its_reason_and_stops_no_other(hosts: Fleet, tmp_path: Path) -> None:
     began = time.monotonic()
     done = collect(
         "--hosts", "@gpu", "--timeout", "40", "--labels", "role=train", "--expect-hosts", "gpu[01-12]", env=hosts.env, store=tmp_path
@@ -79,6 +81,25 @@ def test_by_clustershell_each_fault_is_told_and_stops_no_other(hosts: Fleet, tmp
     assert time.monotonic() - began < 120  # one that hangs holds nobody up for longer than its own time
     assert {place.partition(",")[0] for place in FleetStore(tmp_path).refused()} >= {"gpu06", "gpu08", "gpu09"}
     assert "\x1b" not in done.stdout and "owned" not in done.stdout
+
+
+def test_through_a_gateway_of_clustershell(hosts: Fleet, tmp_path: Path) -> None:
+    """Tree mode: this machine speaks with gpu01 alone, and gpu01 with the others. A long answer of one of them does not end the channel."""
+    env = hosts.tree("gpu01", "gpu[02-03,05-07,10-11]")
+    hosts.behave({"gpu06": "long"})
+    done = collect("--hosts", "gpu[01-03,05-07,10-11]", "--timeout", "40", env=env, store=tmp_path)
+    hosts.behave({"gpu06": HOSTS["gpu06"]})
+    assert done.returncode == 4, done.stdout + done.stderr
+    rows = kept(tmp_path)
+    assert {name for name, row in rows.items() if not row.failed} == set(GOOD), done.stdout + done.stderr
+    reasons = {name: row.failed for name, row in rows.items() if row.failed}
+    assert reasons["gpu03"] == "no answer within 40 s"
+    assert reasons["gpu05"] in ("ssh: the connection was closed", "its answer broke off in the middle")
+    assert reasons["gpu06"] == "its answer is no row"
+    assert reasons["gpu07"] == "no answer within 40 s"  # the gateway keeps what comes without a line feed
+    assert reasons["gpu10"].startswith("the command is not there (sh: 1: gpudoctor: not found)")
+    assert reasons["gpu11"] == "exit status 3 without an answer: Traceback: something"
+    assert not of_config(hosts), "ssh still runs"
 
 
 def test_all_good_is_status_0_and_silent_in_a_pipe(hosts: Fleet, tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet_rows import finding, measured, row
 
 from gpudoctor.cli import run
 from gpudoctor.model.fleet_row import LARGEST
+from gpudoctor.services import fleet_files
 from gpudoctor.system.fleet_store import FleetStore
 
 DAY = 1_795_166_400
@@ -71,7 +73,7 @@ def test_a_large_result_becomes_a_row_of_the_usual_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [({"host": "../../etc", "status": "PASS", "tier1": {}}, "host name"), ({"unknown": 1}, "no schema"), ("[" * 5000, "no JSON"),
+    [({"host": "../../etc", "status": "PASS", "tier1": {}}, "name of a host"), ({"unknown": 1}, "no schema"), ("[" * 5000, "no JSON"),
      ({"host": "", "status": "PASS", "tier1": {}}, "")],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_with_a_reason(
@@ -86,3 +88,17 @@ def test_names_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str], w
     assert added(tmp_path, put(tmp_path / "x.json", dcgm("Pass")), *words) == 2
     said = capsys.readouterr().err
     assert words[0] in said and "\x1b" not in said
+
+
+def test_a_document_among_messages_is_read(tmp_path: Path) -> None:
+    path = put(tmp_path / "gpu07.json", f"WARNING: no fabric manager\n{json.dumps(dcgm('Pass'), indent=2)}\nrc=0\n")
+    assert run(["fleet", "add", path, "--store", str(tmp_path / "store")]) == 0
+    (row,) = FleetStore(tmp_path / "store").rows()
+    assert row.host == "gpu07" and [each.outcome for each in row.verdicts] == ["pass"]
+
+
+def test_a_table_has_a_column_for_all_that_a_row_says() -> None:
+    whole = row("gpu01", findings=(finding("old", "warning"),), measurements=(measured(1.0, links={"cuda:0 cuda:1": 20.0}),))
+    for name, record in fleet_files._records(whole):
+        assert list(record) == [column for column, _ in fleet_files._columns(fleet_files.TABLES[name])], name
+        assert not any(isinstance(value, dict) for value in record.values()), name

@@ -1,4 +1,4 @@
-"""What becomes of the answers of hosts, with an engine that answers as it is told. Real engines: tests/real/test_fleet_*_real.py."""
+"""What becomes of the answers of hosts, with an engine that gives chosen answers. Real engines: tests/real/test_fleet_*_real.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(asked: Asked, host: str, **other: object) -> bytes:
     return json.dumps(document).encode()
 
 
-class Told:
+class Scripted:
     """An engine whose hosts answer as `says` says; a host of None raises."""
 
     def __init__(self, says: Mapping[str, Say]) -> None:
@@ -43,9 +43,9 @@ class Told:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, Say]], Told]:
-    def use(says: Mapping[str, Say]) -> Told:
-        engine = Told(says)
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, Say]], Scripted]:
+    def use(says: Mapping[str, Say]) -> Scripted:
+        engine = Scripted(says)
         monkeypatch.setattr(fleet_collecting, "_engine", lambda name, wanted: engine)
         return engine
 
@@ -60,8 +60,8 @@ def kept(store: FleetStore) -> dict[str, FleetRow]:
     return {each.host: each for each in store.rows()}
 
 
-def test_rows_are_kept_and_what_is_none_is_a_failed_row_of_its_host(told: Callable[..., Told], tmp_path: Path) -> None:
-    told(
+def test_rows_are_kept_and_what_is_none_is_a_failed_row_of_its_host(scripted: Callable[..., Scripted], tmp_path: Path) -> None:
+    scripted(
         {
             "a1": good,
             "a2": lambda asked, host: Answer(host, b"", "no answer within 9 s"),
@@ -83,18 +83,18 @@ def test_rows_are_kept_and_what_is_none_is_a_failed_row_of_its_host(told: Callab
     assert sorted(place.partition(",")[0] for place in store.refused()) == ["a3", "a4", "a5", "a7"]
 
 
-def test_rows_are_kept_as_they_arrive(told: Callable[..., Told], tmp_path: Path) -> None:
+def test_rows_are_kept_as_they_arrive(scripted: Callable[..., Scripted], tmp_path: Path) -> None:
     def break_off(asked: Asked, host: str) -> Answer:
         raise KeyboardInterrupt
 
-    told({"b1": good, "b2": break_off, "b3": good})
+    scripted({"b1": good, "b2": break_off, "b3": good})
     with pytest.raises(KeyboardInterrupt):
         collect(Wanted(engine="local"), FleetStore(tmp_path))
     assert list(kept(FleetStore(tmp_path))) == ["b1"]
 
 
-def test_what_hosts_are_asked(told: Callable[..., Told], tmp_path: Path) -> None:
-    engine = told({"c1": good})
+def test_what_hosts_are_asked(scripted: Callable[..., Scripted], tmp_path: Path) -> None:
+    engine = scripted({"c1": good})
     collect(
         Wanted(engine="srun", labels=["role=train", "rack=r12"], validate="quick", command="nice '/opt/my doctor'"), FleetStore(tmp_path)
     )
@@ -110,14 +110,16 @@ def test_what_hosts_are_asked(told: Callable[..., Told], tmp_path: Path) -> None
         ({"labels": ["a=$(id)"]}, "expected NAME=VALUE"),
         ({"hosts": "x;y"}, "--hosts"),
         ({"hosts": "-oProxyCommand=id"}, "--hosts"),
-        ({"hosts": "-v"}, "is no name of a host"),
+        ({"hosts": "-v"}, "expected the name of a host"),
         ({"expect": "a[3-1]"}, "runs backwards"),
         ({"deploy": "/nowhere/gpudoctor.pyz"}, "No such file"),
         ({"command": "'open"}, "expected words as in a shell"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_asked(told: Callable[..., Told], tmp_path: Path, given: dict[str, str], says: str) -> None:
-    engine = told({"d1": good})
+def test_wrong_usage_is_said_before_anything_is_asked(
+    scripted: Callable[..., Scripted], tmp_path: Path, given: dict[str, str], says: str
+) -> None:
+    engine = scripted({"d1": good})
     with pytest.raises(CollectError, match=re.escape(says)):
         collect(Wanted(engine="local", **given), FleetStore(tmp_path))
     assert engine.asked is None and not list(tmp_path.iterdir())
@@ -130,9 +132,9 @@ def test_without_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
             collect(wanted, FleetStore(tmp_path))
 
 
-def test_the_screen_folds_hosts_by_reason(told: Callable[..., Told], tmp_path: Path) -> None:
+def test_the_screen_folds_hosts_by_reason(scripted: Callable[..., Scripted], tmp_path: Path) -> None:
     late = lambda asked, host: Answer(host, b"", "no answer within 9 s")  # noqa: E731
-    told({"e1": good, "e2": late, "e3": late, "e4": lambda asked, host: Answer(host, b"", "ssh: connection refused")})
+    scripted({"e1": good, "e2": late, "e3": late, "e4": lambda asked, host: Answer(host, b"", "ssh: connection refused")})
     done = CliRunner().invoke(group, ["fleet", "run", "--engine", "local", "--store", str(tmp_path)], standalone_mode=False)
     assert done.return_value == 4
     assert done.output == (
@@ -142,7 +144,7 @@ def test_the_screen_folds_hosts_by_reason(told: Callable[..., Told], tmp_path: P
 
 
 def test_an_engine_that_cannot_begin_is_wrong_usage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def cannot(name: str, wanted: Wanted) -> Told:
+    def cannot(name: str, wanted: Wanted) -> Scripted:
         raise EngineError("there is no program srun")
 
     monkeypatch.setattr(fleet_collecting, "_engine", cannot)
@@ -173,3 +175,9 @@ def test_the_row_is_the_last_object_of_an_answer() -> None:
 )
 def test_reasons_are_short_and_without_the_name_of_the_host(status: int | None, output: bytes, errors: bytes, says: str) -> None:
     assert why_none("gpu07", status, output, errors).startswith(says)
+
+
+def test_the_help_names_the_default_times() -> None:
+    shown = CliRunner().invoke(group, ["fleet", "run", "--help"]).output
+    times = fleet_collecting.SECONDS
+    assert f"{times['']:g}, or {times['quick']:g} with --validate" in " ".join(shown.split())

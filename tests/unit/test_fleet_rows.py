@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -110,12 +111,20 @@ def test_what_disturbed_a_measurement_is_said_and_a_failure_keeps_its_reason() -
     assert (row.measurements[1].status, row.measurements[1].reason, row.measurements[1].value) == ("failed", "out of memory", None)
 
 
-def test_links_are_measurements_of_their_own() -> None:
-    links = (Link(ranks=(0, 1), devices=("cuda:0", "cuda:1"), bytes_per_s=20e9),)
+def test_links_are_kept_by_their_ends() -> None:
+    pairs = itertools.combinations(range(8), 2)
+    links = tuple(Link(ranks=(a, b), devices=(f"cuda:{a}", f"cuda:{b}"), bytes_per_s=20e9) for a, b in pairs)
     row = made(replace(report_of(HEALTHY), measurements=(measurement(workload="all_reduce", task="micro", links=links),)))
-    assert [(each.workload, each.card, each.value, each.unit) for each in row.measurements[1:]] == [
-        ("all_reduce link", "cuda:0 cuda:1", 20.0, "GB/s")
-    ]
+    (one,) = row.measurements
+    assert len(one.links) == 28 and one.links["cuda:0 cuda:1"] == 20.0
+    assert len(row_making.encode(row)) < len(row_making.encode(replace(row, measurements=()))) + 1200
+    assert decode(row_making.encode(row)) == row
+
+
+def test_what_says_nothing_takes_no_bytes_and_is_read_back() -> None:
+    row = made(replace(report_of(HEALTHY), measurements=(measurement(),)))
+    (written,) = json.loads(row_making.encode(row))["measurements"]
+    assert not {"disturbed", "reason", "links"} & set(written) and decode(row_making.encode(row)) == row
 
 
 def test_a_row_that_is_too_large_is_cut_in_the_stated_order_and_says_so() -> None:

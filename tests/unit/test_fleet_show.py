@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from fleet_rows import finding, row
+from fleet_rows import finding, measured, row
 
 from gpudoctor.cli import run
 from gpudoctor.services import row_making
@@ -97,6 +97,22 @@ def test_diff_of_two_runs(show: Show, capsys: pytest.CaptureFixture[str]) -> Non
     show([row("a", values={"kernel.release": "6.8"})], "--run", "run-2", "--diff", "run-1", "--format", "json")
     (drift,) = json.loads(capsys.readouterr().out)["drift"]
     assert (drift["what"], drift["before"], drift["after"]) == ("kernel.release", "6.1", "6.8")
+
+
+def test_a_suspicion_is_confirmed_by_the_last_run_that_measured(show: Show, capsys: pytest.CaptureFixture[str]) -> None:
+    """However many runs without measurements lie between: hosts are checked by the hour and measured by the week."""
+
+    def rows(run: str, measures: bool) -> list[object]:
+        speeds = [[measured(70.0 if number == 3 else 100.0 + number / 10)] * measures for number in range(12)]
+        return [row(f"gpu{number:02}", run=run, measurements=tuple(each)) for number, each in enumerate(speeds)]
+
+    for number in range(8):
+        show(rows(f"run-{number}", number in (0, 7)))
+        time.sleep(0.01)
+    capsys.readouterr()
+    show([], "--format", "json")
+    (one,) = json.loads(capsys.readouterr().out)["suspicions"]
+    assert (one["host"], one["life"], one["runs"]) == ("gpu03", "confirmed", 2)
 
 
 NOW = datetime(2026, 11, 20, 15, 30, tzinfo=timezone.utc)  # a Friday

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.fleet.others.result import Result, folded, mapping, objects, ordered, verdict, words
-from gpudoctor.model.fleet_row import RowVerdict
+from gpudoctor.model.fleet_row import FAIL, PASS, SKIP, UNKNOWN, RowVerdict
 
 PROGRAM = "primus-node-smoke"
-_OUTCOMES = {"pass": "pass", "fail": "fail", "skip": "skip"}
+_OUTCOMES = {"pass": PASS, "fail": FAIL, "timeout": FAIL, "skip": SKIP}
 
 
 def read(document: object) -> tuple[Result, ...] | None:
@@ -22,9 +22,9 @@ def read(document: object) -> tuple[Result, ...] | None:
         speed = words(rccl.get("gbs"), 20)
         detail = words(rccl.get("error")) or (f"{speed} GB/s" if speed else "")
         outcome = _outcome(rccl)
-        found.append(verdict(PROGRAM, "tier 2 rccl", outcome, detail="" if outcome == "pass" else detail))
+        found.append(verdict(PROGRAM, "tier 2 rccl", outcome, detail="" if outcome == PASS else detail))
     outcome, reasons = _outcome(whole), whole.get("fail_reasons")
-    if outcome != "fail" or not any(each.outcome == "fail" for each in found):
+    if outcome != FAIL or not any(each.outcome == FAIL for each in found):
         listed = (words(each) for each in reasons[:20]) if isinstance(reasons, list) else ()
         found.append(verdict(PROGRAM, "node", outcome, detail="; ".join(filter(None, listed))))
     return (Result(program=PROGRAM, host=words(whole["host"], 300), verdicts=ordered(found)),)
@@ -35,4 +35,4 @@ def _card(each: Mapping[str, Any]) -> RowVerdict:
 
 
 def _outcome(each: Mapping[str, Any]) -> str:
-    return _OUTCOMES.get(words(each.get("status")).lower(), "unknown")
+    return _OUTCOMES.get(words(each.get("status")).lower(), UNKNOWN)

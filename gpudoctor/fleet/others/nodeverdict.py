@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.fleet.others.result import Result, folded, mapping, moment, objects, ordered, verdict, words
-from gpudoctor.model.fleet_row import RowVerdict
+from gpudoctor.model.fleet_row import FAIL, PASS, UNKNOWN, WARN, RowVerdict
 
 PROGRAM = "health-validation"
-SEVERITIES = {"PASS": "pass", "INFO": "pass", "WARNING": "warn", "CRITICAL": "fail", "UNKNOWN": "unknown"}
+SEVERITIES = {"PASS": PASS, "INFO": PASS, "WARNING": WARN, "CRITICAL": FAIL, "UNKNOWN": UNKNOWN}
 _CHECK = ("check_id", "id")
 _HOST = ("node_name", "node_id", "node", "hostname", "host")
 _TIME = ("timestamp", "evaluated_at", "created_at", "time")
@@ -34,7 +34,7 @@ def read(document: object) -> tuple[Result, ...] | None:
         by_test.setdefault(found.test, []).append(found)
     verdicts = [each for found in by_test.values() for each in folded(found)]
     overall = SEVERITIES.get(_first(whole, _WHOLE))
-    if overall in ("fail", "warn", "unknown") and all(each.outcome == "pass" for each in verdicts):
+    if overall in (FAIL, WARN, UNKNOWN) and all(each.outcome == PASS for each in verdicts):
         verdicts.append(verdict(PROGRAM, "node", overall))  # worse than its checks: something was not evaluated
     created = next((text for name in _TIME if (text := moment(whole.get(name)))), "")
     return (Result(program=PROGRAM, host=_first(whole, _HOST), created=created, verdicts=ordered(verdicts)),)

@@ -8,12 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.model.fleet_row import RowVerdict
+from gpudoctor.model.fleet_row import OUTCOMES, PASS, SKIP, RowVerdict
 
 MOST = 10_000
 """The items of one list of a document that are read."""
 LONGEST_DETAIL, LONGEST_NAME = 200, 100
-_WORSE = ("fail", "warn", "unknown", "pass", "skip")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?:Z|\+00:00)")
 
 
@@ -59,13 +58,13 @@ def verdict(program: str, test: object, outcome: str, card: object = "", detail:
 
 def ordered(verdicts: Iterable[RowVerdict]) -> tuple[RowVerdict, ...]:
     """The verdicts without repetition, the worst first."""
-    return tuple(sorted(dict.fromkeys(verdicts), key=lambda each: _WORSE.index(each.outcome)))
+    return tuple(sorted(dict.fromkeys(verdicts), key=lambda each: OUTCOMES.index(each.outcome)))
 
 
 def folded(found: Sequence[RowVerdict]) -> list[RowVerdict]:
     """The verdicts of one test over cards: each that is no pass; where all passed or were skipped, one for the host."""
-    other = [each for each in found if each.outcome not in ("pass", "skip")]
+    other = [each for each in found if each.outcome not in (PASS, SKIP)]
     if other or not found:
         return other
-    best = next((each for each in found if each.outcome == "pass"), found[0])
+    best = next((each for each in found if each.outcome == PASS), found[0])
     return [RowVerdict(program=best.program, test=best.test, outcome=best.outcome)]

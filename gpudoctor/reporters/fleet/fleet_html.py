@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudoctor.model.fleet_view import Cohort, Difference, FleetFinding, FleetView, HostState, Suspicion
+from gpudoctor.model.fleet_view import CLEARED, CONFIRMED, SUSPECT, Cohort, Difference, FleetFinding, FleetView, HostState, Suspicion
 from gpudoctor.model.node_sets import fold
 from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.document import page
@@ -23,11 +23,9 @@ _KINDS = {
     "error": "bad",
     "warning": "warn",
     "info": "note",
-    "suspect": "warn",
-    "confirmed": "bad",
-    "cleared": "good",
-    "fail": "bad",
-    "warn": "warn",
+    SUSPECT: "warn",
+    CONFIRMED: "bad",
+    CLEARED: "good",
 }
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.model.fleet_view import FleetView, Suspicion
+from gpudoctor.model.fleet_row import FAIL
+from gpudoctor.model.fleet_view import CLEARED, CONFIRMED, FleetView, Suspicion
 from gpudoctor.reporters.report.json_report import dumps
 from gpudoctor.reporters.shared.escape import visible
 
-CONFIRMED, CLEARED = "confirmed", "cleared"
 _PCI = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,64}")
 
@@ -25,28 +25,28 @@ def render(view: FleetView) -> str:
 
 def _events(view: FleetView) -> Iterator[dict[str, Any]]:
     usable = {each.host: each.usable for each in view.hosts}
-    told = set[str]()
+    explained = set[str]()
     for finding in view.findings:
         if finding.severity == "info" or finding.doubted:
             continue
         for host in finding.hosts:
             fatal = finding.severity == "error" and usable.get(host) is False
-            told.update([host] * fatal)
+            explained.update([host] * fatal)
             yield _event(view, host, finding.id, finding.title, fatal, code=finding.id)
     for verdict in view.verdicts:
-        if verdict.outcome == "fail":
+        if verdict.outcome == FAIL:
             for host in verdict.hosts:
                 fatal = usable.get(host) is False
-                told.update([host] * fatal)
+                explained.update([host] * fatal)
                 test = f"{verdict.program}: {verdict.test}"
                 yield _event(view, host, test, f"{test} failed. {verdict.detail}".strip(), fatal, code=verdict.program)
     for each in view.suspicions:
         if each.life != CLEARED:
             fatal = each.life == CONFIRMED and usable.get(each.host) is False
-            told.update([each.host] * fatal)
+            explained.update([each.host] * fatal)
             yield {**_event(view, each.host, "slow-card", _slow(each), fatal, code="slow-card"), "entitiesImpacted": _entities(each.card)}
     for state in view.hosts:
-        if state.usable is False and state.host not in told:
+        if state.usable is False and state.host not in explained:
             yield _event(view, state.host, "fleet", state.reason, True, code="fleet")
         elif state.usable:
             yield {**_event(view, state.host, "fleet", "", False, code=""), "isHealthy": True, "errorCode": [], "recommendedAction": "NONE"}

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudoctor.model.fleet_view import FleetView
+from gpudoctor.model.fleet_row import FAIL
+from gpudoctor.model.fleet_view import CONFIRMED, FleetView
 from gpudoctor.reporters.report.json_report import dumps
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.prometheus_text import epoch
@@ -31,11 +32,11 @@ def _errors(view: FleetView) -> dict[str, dict[tuple[str, str], None]]:
             for host in finding.hosts:
                 found.setdefault(host, {})[WHOLE, finding.id] = None
     for verdict in view.verdicts:
-        if verdict.outcome == "fail":
+        if verdict.outcome == FAIL:
             for host in verdict.hosts:
                 found.setdefault(host, {})[WHOLE, f"{verdict.program}: {verdict.test}"] = None
     for each in view.suspicions:
-        if each.life == "confirmed":
+        if each.life == CONFIRMED:
             found.setdefault(each.host, {})[each.card or WHOLE, "slow-card"] = None
     return {host: errors for host, errors in found.items() if errors}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.model.fleet_view import ANSWERS, LIVES, FleetView
+from gpudoctor.model.fleet_view import ANSWERS, CLEARED, LIVES, FleetView
 from gpudoctor.reporters.shared.prometheus_text import Metric, epoch, text
 
 
@@ -36,5 +36,5 @@ def _metrics(view: FleetView) -> Iterator[Metric]:
     yield Metric(
         "gpudoctor_fleet_slow_percent", "How far a suspect or confirmed card or link lies below the median of its cohort.",
         [({"host": each.host, "card": each.card, "workload": each.workload, "life": each.life}, each.below_percent)
-         for each in view.suspicions if each.life != "cleared"],
+         for each in view.suspicions if each.life != CLEARED],
     )  # fmt: skip

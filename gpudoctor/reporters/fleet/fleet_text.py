@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.model.fleet_view import Cohort, Difference, FleetFinding, FleetView, HostGroup, HostState, Suspicion
+from gpudoctor.model.fleet_row import FAIL, WARN
+from gpudoctor.model.fleet_view import (
+    CLEARED,
+    CONFIRMED,
+    SUSPECT,
+    Cohort,
+    Difference,
+    FleetFinding,
+    FleetView,
+    HostGroup,
+    HostState,
+    Suspicion,
+)
 from gpudoctor.model.node_sets import fold
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
@@ -12,7 +24,7 @@ from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
 MOST = 12
 """The lines of one part that are shown; --verbose shows all."""
 _SEVERITY = {"error": "bad", "warning": "warn", "info": "dim"}
-_LIFE = {"suspect": "warn", "confirmed": "bad", "cleared": "good"}
+_LIFE = {SUSPECT: "warn", CONFIRMED: "bad", CLEARED: "good"}
 _ANSWERS = (("fresh", "answered"), ("failed", "failed"), ("silent", "silent"), ("stale", "only earlier results"), ("refused", "refused"))
 
 
@@ -189,14 +201,14 @@ def _finding(each: FleetFinding, width: int, others: int | None = None) -> Itera
 
 
 def _verdicts(view: FleetView, width: int, most: int) -> Iterator[Line]:
-    shown = [each for each in view.verdicts if each.outcome in ("fail", "warn")]
+    shown = [each for each in view.verdicts if each.outcome in (FAIL, WARN)]
     if view.verdicts:
         yield ()
         yield (Span("Other programs", "bold"),)
         if not shown:
             yield (Span(f"  {len(view.verdicts)} results of other programs, none of which failed.", "good"),)
     for each in shown[:most]:
-        lead = (Span("  "), Span(f"{each.outcome:<6}", "bad" if each.outcome == "fail" else "warn"))
+        lead = (Span("  "), Span(f"{each.outcome:<6}", "bad" if each.outcome == FAIL else "warn"))
         yield from hanging(lead, f"{each.program} {each.test} on {each.folded}. {each.detail}", width)
     yield from _more(len(shown) - most, "results")
 

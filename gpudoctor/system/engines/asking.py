@@ -27,7 +27,8 @@ BY_SSH = (
     ("connection reset", "ssh: the connection was closed"),
     ("broken pipe", "ssh: the connection was closed"),
 )  # fmt: skip
-"""What ssh says, in lower case, and how it is told, so that the same failure of many hosts is one text."""
+"""What ssh says, in lower case, and the reason that is kept, so that the same failure of many hosts is one text."""
+FLOODED = f"its answer has more than {LARGEST_READ} bytes"
 _NOT_SHOWN = re.compile(r"[^\x20-\x7e\xa0-\u2fff]+")
 
 

@@ -12,9 +12,7 @@ from ClusterShell.Worker.Exec import ExecClient, ExecWorker
 
 from gpudoctor.model.fleet_row import LARGEST_READ
 from gpudoctor.system.engines import remote_words
-from gpudoctor.system.engines.asking import MOST_ERRORS, Answer, Asked, EngineError, Taker, late, why_none
-
-FLOODED = f"its answer has more than {LARGEST_READ} bytes"
+from gpudoctor.system.engines.asking import FLOODED, MOST_ERRORS, Answer, Asked, EngineError, Taker, late, why_none
 
 
 class ClusterShell:
@@ -114,7 +112,9 @@ def _capped(base: Any) -> Any:
 
     def handle_read(self: Any, sname: str) -> None:
         read(self, sname)
-        if sname in self.streams and len(self.streams[sname].rbuf) > LARGEST_READ:
+        # The channel of a gateway has other streams: it carries the answers of many hosts, and one of them must not end it.
+        ours = sname in (ExecWorker.SNAME_STDOUT, ExecWorker.SNAME_STDERR)
+        if ours and sname in self.streams and len(self.streams[sname].rbuf) > LARGEST_READ:
             self.worker.overran = True
             self.abort()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 from collections.abc import Callable, Sequence
 
 from gpudoctor.model.fleet_row import LARGEST_READ
-from gpudoctor.system.engines.asking import Answer, Asked, EngineError, Taker, late, why_none
+from gpudoctor.system.engines.asking import FLOODED, Answer, Asked, EngineError, Taker, late, why_none
+from gpudoctor.system.portable import short_host_name
 from gpudoctor.system.processes import execute
 
 
@@ -16,7 +16,7 @@ class Local:
     """The engine `local`: one host, which is this one."""
 
     def hosts(self, given: str, expand: Callable[[str], Sequence[str]]) -> Sequence[str]:
-        names = expand(given) if given else [platform.node().partition(".")[0] or "localhost"]
+        names = expand(given) if given else [short_host_name()]
         if len(names) != 1:
             raise EngineError(f"--engine local examines this machine alone, and --hosts names {len(names)}; expected one name or none")
         return names
@@ -34,6 +34,6 @@ class Local:
         if ran.timed_out:
             take(Answer(host, output, late(asked.timeout)))
         elif ran.truncated:
-            take(Answer(host, b"", f"its answer has more than {LARGEST_READ} bytes"))
+            take(Answer(host, b"", FLOODED))
         else:
             take(Answer(host, output, why_none(host, ran.rc, output, ran.stderr.encode("utf-8", "replace"))))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpudoctor.model.fleet_row import LARGEST_READ
 from gpudoctor.system.engines import remote_words
-from gpudoctor.system.engines.asking import MOST_ERRORS, Answer, Asked, EngineError, Taker, last_row, late, one_line, why_none
+from gpudoctor.system.engines.asking import FLOODED, MOST_ERRORS, Answer, Asked, EngineError, Taker, last_row, late, one_line, why_none
 from gpudoctor.system.processes import Guard, execute
 
 MOST_OUTPUT = 2 * LARGEST_READ
@@ -82,7 +82,7 @@ class Srun:
             if row is not None:
                 why = ""
             elif lines.flooded(host) or ran.truncated:
-                why = f"its answer has more than {LARGEST_READ} bytes"
+                why = FLOODED
             elif said or not over:
                 own = lines.errors(host, ran.stderr)
                 why = why_none(host, status, output, (own or said or whole).encode("utf-8", "replace"))

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.model.fleet_row import LARGEST_READ
-from gpudoctor.system.engines.asking import Answer, Asked, EngineError, late, why_none
+from gpudoctor.model.node_sets import is_name
+from gpudoctor.system.engines.asking import FLOODED, Answer, Asked, EngineError, late, why_none
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 NOT_THERE = b"No module named gpudoctor"
 
 
 def named(said: Mapping[str, Any], addresses: Mapping[str, str]) -> dict[str, str]:
     """By worker: the name of its host. Two hosts may say the same name; then both are called by their address."""
-    texts = {worker: str(name) for worker, name in said.items() if isinstance(name, str) and NAME.fullmatch(name)}
+    texts = {worker: str(name) for worker, name in said.items() if isinstance(name, str) and is_name(name)}
     by_name: dict[str, set[str]] = {}
     for worker, name in texts.items():
         by_name.setdefault(name, set()).add(addresses[worker])
@@ -26,8 +26,8 @@ def named(said: Mapping[str, Any], addresses: Mapping[str, str]) -> dict[str, st
 
 
 def _as_name(address: str) -> str:
-    """The address of a host as a name: the colons of IPv6 become dashes."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", address.strip("[]"))[:250] or "unnamed"
+    """The address of a host as a name: the colons of IPv6 become dashes, and ::1 is 1."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", address).strip("._-")[:250] or "unnamed"
 
 
 def chosen(workers: Mapping[str, str], given: str, expanded: list[str]) -> dict[str, str]:
@@ -56,7 +56,7 @@ def answer(host: str, asked: Asked, given: Any) -> Answer:
         return Answer(host, b"", "the worker gave something else than an answer")
     status, output, errors = given
     if len(output) > LARGEST_READ:
-        return Answer(host, b"", f"its answer has more than {LARGEST_READ} bytes")
+        return Answer(host, b"", FLOODED)
     if status is None:
         return Answer(host, output, late(asked.timeout))
     if NOT_THERE in errors:

@@ -18,9 +18,7 @@ def answers(now: list[FleetRow], **options: object) -> dict[str, tuple[str, bool
 
 def test_only_a_fresh_row_can_be_a_pass() -> None:
     now = [row("ok"), row("bad", findings=(BAD,)), row("dead", failed="no answer within 60 s"), row("old", run="run-1")]
-    found = answers(
-        now, earlier=[[row("ok", run="run-1"), row("gone", run="run-1")]], expected=["mute", "noise", "gone"], refused={"noise": "no JSON"}
-    )
+    found = answers(now, known={"ok": "2026-11-19", "gone": "2026-11-19"}, expected=["mute", "noise", "gone"], refused={"noise": "no JSON"})
     assert found == {
         "ok": ("fresh", True), "bad": ("fresh", False), "dead": ("failed", None), "old": ("stale", None), "gone": ("stale", None),
         "mute": ("silent", None), "noise": ("refused", None),
@@ -38,9 +36,10 @@ def test_a_row_of_another_run_is_stale_whatever_its_clock_says() -> None:
 
 
 def test_hosts_that_only_former_runs_know_are_left_out_where_the_expected_ones_are_given() -> None:
-    former = [[row("retired", run="run-1")]]
-    assert answers([row("a")], earlier=former) == {"a": ("fresh", True), "retired": ("stale", None)}
-    assert answers([row("a")], earlier=former, expected=["a"]) == {"a": ("fresh", True)}
+    known = {"retired": "2026-11-19T10:00:00Z"}
+    assert answers([row("a")], known=known) == {"a": ("fresh", True), "retired": ("stale", None)}
+    assert "the last one is of 2026-11-19" in state(view([row("a")], known=known), "retired").reason
+    assert answers([row("a")], known=known, expected=["a"]) == {"a": ("fresh", True)}
 
 
 def test_a_result_counts_before_a_failure_and_the_newer_row_before_the_older() -> None:
@@ -174,7 +173,8 @@ ROWS = st.builds(
 
 @given(st.lists(ROWS, max_size=30), st.lists(ROWS, max_size=10))
 def test_any_rows_make_a_view_with_each_host_once(now: list[FleetRow], earlier: list[FleetRow]) -> None:
-    shown = view(now, earlier=[earlier], since=("then", earlier))
+    known = {each.host: each.created for each in earlier if each.host != "x y"}
+    shown = view(now, earlier=[earlier], since=("then", earlier), known=known)
     hosts = [each.host for each in shown.hosts]
     assert len(hosts) == len(set(hosts)) == len({each.host for each in now + earlier} - {"x y"})
     fresh = {each.host for each in shown.hosts if each.answer == "fresh"}

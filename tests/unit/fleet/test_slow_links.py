@@ -1,18 +1,17 @@
-"""Faults of links: by pairs, and by halving where only groups were measured."""
+"""Faults of links, and the end that is to blame."""
 
 from __future__ import annotations
 
 import itertools
-import math
 import random
-from collections.abc import Callable
 
 import pytest
 from fleet_rows import cards, measured, name, row, view
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.fleet.slow_links import GroupResult, blamed, faults, next_groups
+from gpudoctor.fleet.slow_cards import Sample
+from gpudoctor.fleet.slow_links import BETWEEN_HOSTS, blamed, placed
 from gpudoctor.model.fleet_row import FleetRow
 
 
@@ -60,6 +59,40 @@ def test_links_between_hosts_blame_the_host() -> None:
     assert [(each.host, each.card) for each in view(now).suspicions] == [("gpu007", "")]
 
 
+def compact(slow: dict[str, float], hosts: int = 12) -> list[FleetRow]:
+    """Hosts of four cards whose links are entries of one measurement; `slow` are factors of cards, as 'gpu004/1'."""
+    generator = random.Random(7)
+    found = []
+    for number in range(hosts):
+        factors = [slow.get(f"{name(number)}/{card}", 1.0) for card in range(4)]
+        pairs = itertools.combinations(range(4), 2)
+        links = {f"cuda:{one} cuda:{other}": 50 * generator.gauss(1, 0.012) * min(factors[one], factors[other]) for one, other in pairs}
+        found.append(row(name(number), cards=cards(4), measurements=(measured(90.0, "cuda:0", "all_reduce", unit="GB/s", links=links),)))
+    return found
+
+
+def test_links_that_are_not_slow_enough_each_blame_their_end() -> None:
+    (one,) = view(compact({"gpu004/1": 0.94})).suspicions
+    assert (one.host, one.card, one.workload, one.unit) == ("gpu004", "cuda:1", "all_reduce link float32 by torch", "GB/s")
+    assert one.below_percent == pytest.approx(6, abs=2) and one.z < -3.5 and one.samples > 40
+
+
+def test_two_bad_cards_of_a_host_do_not_accuse_the_others() -> None:
+    found = view(compact({"gpu004/1": 0.6, "gpu004/2": 0.7})).suspicions
+    assert sorted((each.host, each.card) for each in found) == [("gpu004", "cuda:1"), ("gpu004", "cuda:2")]
+
+
+@pytest.mark.parametrize(
+    ("end", "is_far"),
+    [("cuda:0", False), ("0000:81:00.0", False), ("mlx5_0", False), ("gpu02:mlx5_0", True), ("gpu02:cuda:0", True),
+     ("gpu02:0000:81:00.0", True)],
+)  # fmt: skip
+def test_an_end_of_another_host_is_seen_by_its_name(end: str, is_far: bool) -> None:
+    found = placed(Sample("gpu01", f"cuda:3 {end}", "", ("link",), 1.0, ()), ["0000:81:00.0"])
+    assert (found.metric[-1] == BETWEEN_HOSTS) is is_far
+    assert set(found.card.split(" ")) == {"gpu01:cuda:3", end if is_far else f"gpu01:{end}"}
+
+
 @given(st.integers(5, 12), st.data())
 def test_the_bad_ends_are_blamed_and_no_others(count: int, data: st.DataObject) -> None:
     bad = data.draw(st.sets(st.integers(0, count - 1), max_size=(count - 1) // 3))
@@ -71,34 +104,3 @@ def test_the_bad_ends_are_blamed_and_no_others(count: int, data: st.DataObject) 
 def test_a_host_with_a_hundred_thousand_links_takes_no_time() -> None:
     links = [("hub", str(number)) for number in range(100_000)]
     assert blamed(links, set(links)) == {"hub"}
-
-
-def measured_until_told(hosts: list[str], is_slow: Callable[[set[str]], bool]) -> tuple[list[tuple[str, ...]], int]:
-    """Follows next_groups until it asks for nothing more; gives the faults and the number of rounds."""
-    results = [GroupResult(frozenset(hosts), is_slow(set(hosts)))]
-    for rounds in itertools.count():
-        groups = next_groups(results)
-        if not groups:
-            return [each.hosts for each in faults(results)], rounds
-        assert rounds < 60 and all(1 < len(group) <= len(hosts) for group in groups)
-        results += [GroupResult(frozenset(group), is_slow(set(group))) for group in groups]
-
-
-@given(st.integers(3, 200), st.data())
-def test_halving_finds_the_slow_host(count: int, data: st.DataObject) -> None:
-    hosts = [name(number) for number in range(count)]
-    bad = data.draw(st.sampled_from(hosts))
-    found, rounds = measured_until_told(hosts, lambda group: bad in group)
-    assert found == [(bad,)] and rounds <= math.ceil(math.log2(count)) + 2
-
-
-@given(st.integers(4, 64), st.data())
-def test_halving_finds_the_slow_pair(count: int, data: st.DataObject) -> None:
-    hosts = [name(number) for number in range(count)]
-    pair = set(data.draw(st.sampled_from(list(itertools.combinations(hosts, 2)))))
-    found, _ = measured_until_told(hosts, lambda group: pair <= group)
-    assert found == [tuple(sorted(pair))]
-
-
-def test_nothing_is_asked_where_nothing_is_slow() -> None:
-    assert next_groups([]) == [] and next_groups([GroupResult(frozenset("ab"), False)]) == []

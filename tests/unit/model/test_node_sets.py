@@ -60,7 +60,9 @@ def test_expanded_in_the_order_of_the_text_and_once() -> None:
         ("gpu;reboot", "expected names of letters"),
         ("gpu$(id)", "expected names of letters"),
         ("gpu[1-٣]", "expected a number or a range"),
-        (f"{'a' * 200}[1-2]{'b' * 60}", "longer than 253"),
+        (f"{'a' * 200}[1-2]{'b' * 60}", "at most 253"),
+        ("-oProxyCommand[1-2]", "beginning with a letter or digit"),
+        ("gpu01,..", "beginning with a letter or digit"),
     ],
 )
 def test_what_is_no_node_set_is_refused(text: str, says: str) -> None:

@@ -39,7 +39,7 @@ def test_dcgm_names_the_cards_that_failed_and_folds_those_that_passed() -> None:
     pcie = {"name": "pcie", "results": [of_gpu(0, "Pass"), of_gpu(3, "Pass")], "test_summary": {"status": "Pass"}}
     (result,) = read(dcgm(pcie, skipped, memory))
     assert (result.program, result.version, result.host) == ("dcgm", "4.2.3", "")
-    assert said(result) == [("memory", "fail", "3", "DBE found; see log"), ("pcie", "pass", "", ""), ("nvlink", "skip", "", "")]
+    assert said(result) == [("memory", "fail", "3", "DBE found; see log"), ("nvlink", "skip", "", ""), ("pcie", "pass", "", "")]
 
 
 def test_dcgm_of_earlier_versions() -> None:
@@ -53,14 +53,33 @@ def test_dcgm_summary_that_is_worse_than_the_cards_counts() -> None:
     assert said(read(dcgm(test))[0]) == [("software", "fail", "", "Fabric Manager is down"), ("software", "pass", "", "")]
 
 
+def test_dcgm_a_setting_of_the_host_is_no_fault_of_its_cards() -> None:
+    """As DCGM 4.2 says it where persistence mode is off: each GPU fails the test `software`, and so does the summary."""
+    off = {"error_category": 8, "error_id": 29, "error_severity": 5, "warning": "Persistence mode is disabled."}
+    lost = {"error_id": 12, "error_severity": 2, "warning": "ECC"}
+    software = {"name": "software", "results": [of_gpu(number, "Fail", off) for number in range(2)], "test_summary": {"status": "Fail"}}
+    assert [each.outcome for each in read(dcgm(software))[0].verdicts] == ["warn", "warn"]
+    memory = {"name": "memory", "results": [of_gpu(0, "Fail", off, lost), of_gpu(1, "Fail", {"warning": "no severity"}), of_gpu(2, "Fail")]}
+    assert [each.outcome for each in read(dcgm(memory))[0].verdicts] == ["fail", "fail", "fail"]
+
+
 def test_dcgm_that_did_not_run_is_unknown() -> None:
     (result,) = read({"DCGM Diagnostic": {"runtime_error": "the hostengine is not running"}})
     assert said(result) == [("diagnostic", "unknown", "", "the hostengine is not running")]
 
 
+def test_superbench_of_today_names_its_columns_otherwise() -> None:
+    defective = {"index": "gpu01", "diagnosis/accept": False, "diagnosis/issue_num": 1, "diagnosis/category": "KernelLaunch",
+                 "diagnosis/issue_details": "kernel-launch/event_overhead:0 (VAR: 90 %)", "kernel-launch/return_code": 0}  # fmt: skip
+    accepted = {"index": "gpu02", "diagnosis/accept": True, "diagnosis/issue_num": 0, "diagnosis/category": "", "gemm-flops/FP64:0": 9031.2}
+    one, other = read([defective, accepted])
+    assert (one.host, said(one)) == ("gpu01", [("KernelLaunch", "fail", "", "kernel-launch/event_overhead:0 (VAR: 90 %)")])
+    assert (other.host, said(other)) == ("gpu02", [("data diagnosis", "pass", "", "")])
+
+
 def test_superbench_has_a_failure_for_each_category() -> None:
     defective = {"index": "gpu07", "Category": "KernelLaunch,MemBW", "Issue Details": "h2d_bw 12 GB/s < 24 GB/s", "Number of Issues": 2}
-    older = {"Index": "gpu08", "Category": "Mem", "Defect Details": "slow"}
+    older = {"Index": "gpu08", "Category": "Mem", "Defective Details": "slow"}
     accepted = {"index": "gpu09", "Accept": True, "Category": "", "Issue Details": ""}
     found = {each.host: said(each) for each in read([defective, older, accepted])}
     detail = "h2d_bw 12 GB/s < 24 GB/s"
@@ -80,6 +99,8 @@ def test_node_smoke() -> None:
     (result,) = read(document)
     assert (result.program, result.host) == ("primus-node-smoke", "mi300-4")
     assert said(result) == [("tier 1", "fail", "5", "gemm 210 TFLOP/s"), ("tier 2 rccl", "pass", "", "")]
+    (result,) = read({"host": "a", "status": "FAIL", "tier1": {"per_gpu": [{"gpu": 2, "status": "TIMEOUT", "reason": "hard timeout"}]}})
+    assert said(result) == [("tier 1", "fail", "2", "hard timeout")]
     (result,) = read({"host": "a", "status": "FAIL", "fail_reasons": ["no amdgpu", "dmesg"], "tier1": {}})
     assert said(result) == [("node", "fail", "", "no amdgpu; dmesg")]
 

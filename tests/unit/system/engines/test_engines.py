@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.model.fleet_row import LARGEST_READ
+from gpudoctor.model.node_sets import is_name
 from gpudoctor.system.engines import remote_words
 from gpudoctor.system.engines.asking import Asked, EngineError
 from gpudoctor.system.engines.srun import _Lines
@@ -70,3 +71,8 @@ def test_workers_are_called_by_their_host_or_by_its_address_where_two_say_the_sa
 )
 def test_what_a_worker_gives_back_is_checked(given: object, why: str) -> None:
     assert answer("n1", asked(), given).why == why
+
+
+@pytest.mark.parametrize(("address", "name"), [("[::1]", "1"), ("fe80::1", "fe80--1"), ("::", "unnamed"), ("10.0.0.1", "10.0.0.1")])
+def test_an_address_becomes_a_name_that_a_row_may_have(address: str, name: str) -> None:
+    assert named({}, {"worker": address}) == {"worker": name} and is_name(name)
