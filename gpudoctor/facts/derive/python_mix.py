@@ -77,6 +77,12 @@ def demand_fails(demand: str, base: str) -> bool | None:
     return wanted + (0,) * (width - len(wanted)) != mine + (0,) * (width - len(mine))
 
 
+def from_source(version: str) -> bool:
+    """Whether a version names the commit that it was built from (0.21.0+7af6987, 0.19.0a0+gitd23a6e1): its number says nothing about the
+    torch that was there, since its maker compiled it against the own one."""
+    return re.match(r"^(?:git)?[0-9a-f]{7,}(?:\.|$)", version.partition("+")[2]) is not None
+
+
 def flavour(version: str) -> str:
     """The flavour in the local part of a version: cpu, cuda, xpu or rocm; '' for none and for any other."""
     local = version.partition("+")[2]
@@ -102,7 +108,7 @@ def mismatches(names: Mapping[str, Any], packages: Iterable[Mapping[str, Any]], 
         demand = demands.get(package)
         wrong = demand_fails(demand, base) if isinstance(demand, str) else None
         # Without a demand in the metadata the table decides. Intel's and other patched builds (1.13.0a0+git…) demand exactly their torch.
-        if wrong is None and row is not None:
+        if wrong is None and row is not None and not from_source(version):
             known = fits(package, version, row)
             wrong = None if known is None else not known
         partners = list(row.get(PARTNERS[package], [])) if row else []

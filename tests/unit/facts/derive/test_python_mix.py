@@ -137,3 +137,17 @@ def test_the_release_to_advise_of_a_flavour_is_one_that_has_wheels() -> None:
         rows = [row for row in rows if python_mix.numbers(row["first"]) <= release < python_mix.numbers(row["before"])]
         assert rows and pick["torch"] in known, pick
         assert cuda.runs(str(pick["lowest"]), rows[0]["archs"]) == "runs", pick
+
+
+@pytest.mark.parametrize(
+    ("version", "torch", "told"),
+    [
+        ("0.21.0+5c1b2e8", "2.7.0+gitab12cd3", False),
+        ("0.22.0a0+git0f3d9ab", "2.6.0", False),
+        ("0.20.0+cu124", "2.6.0+cu124", True),
+        ("0.21.0", "2.7.0", True),
+    ],
+)
+def test_a_partner_built_from_a_commit_is_compared_by_no_table(version: str, torch: str, told: bool) -> None:
+    facts = derived(python__distributions={"torch": torch, "torchvision": version}, python__packages=[], platform__kind="linux")
+    assert bool(facts.value("python.mismatches")) is told
