@@ -139,7 +139,7 @@ _HEADINGS_OF_A_FORM = (
     r"(?:actual|current|expected|observed) (?:behaviou?r|results?)",
     "relevant log output",
 )
-_FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?\W{{0,4}}{any_of(_HEADINGS_OF_A_FORM)}", re.IGNORECASE)
+_FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?(?:\W{{0,4}}|\d[.)] ){any_of(_HEADINGS_OF_A_FORM)}", re.IGNORECASE)
 """A heading of an issue's form, under which a person tells of a trouble, if without saying 'I'."""
 _SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
 _TRAILER = lazy(r"^\s*(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Change-Id|Fixes): \S")
