@@ -57,7 +57,12 @@ def fits(package: str, version: str, row: Mapping[str, Any]) -> bool | None:
         return None
     if package == "xformers":  # its post releases belong to other torch releases than the plain one
         return version.partition("+")[0] in partners
-    return mine in {numbers(text) for text in partners}
+    # The releases of one minor version of torch have one ABI: a torchvision of torch 2.5.0 loads in 2.5.1.
+    return mine in {numbers(text) for text in partners} or _same_minor(torch_of(package, version), row["version"])
+
+
+def _same_minor(one: str, other: str) -> bool:
+    return bool(one) and numbers(one)[:2] == numbers(other)[:2]
 
 
 def torch_of(package: str, version: str) -> str:
@@ -75,6 +80,12 @@ def demand_fails(demand: str, base: str) -> bool | None:
     wanted, mine = numbers(match[1]), numbers(base)
     width = max(len(wanted), len(mine))
     return wanted + (0,) * (width - len(wanted)) != mine + (0,) * (width - len(mine))
+
+
+def from_source(version: str) -> bool:
+    """Whether a version names the commit that it was built from (0.21.0+7af6987, 0.19.0a0+gitd23a6e1): its number says nothing about the
+    torch that was there, since its maker compiled it against the own one."""
+    return re.match(r"^(?:git)?[0-9a-f]{7,}(?:\.|$)", version.partition("+")[2]) is not None
 
 
 def flavour(version: str) -> str:
@@ -101,8 +112,10 @@ def mismatches(names: Mapping[str, Any], packages: Iterable[Mapping[str, Any]], 
             continue
         demand = demands.get(package)
         wrong = demand_fails(demand, base) if isinstance(demand, str) else None
+        if wrong and package != "xformers" and _same_minor(str(demand).lstrip("= "), base):
+            wrong = False
         # Without a demand in the metadata the table decides. Intel's and other patched builds (1.13.0a0+git…) demand exactly their torch.
-        if wrong is None and row is not None:
+        if wrong is None and row is not None and not from_source(version):
             known = fits(package, version, row)
             wrong = None if known is None else not known
         partners = list(row.get(PARTNERS[package], [])) if row else []

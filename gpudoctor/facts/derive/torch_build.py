@@ -108,6 +108,8 @@ def _untagged(version: str, names: dict[str, Any], platform: str, machine: str) 
         return ("cpu" if machine == "x86_64" else "mps"), "", ""
     if machine in ("aarch64", "arm64", "ppc64le") and numbers(version)[:2] < (2, 9):
         return "cpu", "", ""
+    if re.search(r"\+(?:git)?[0-9a-f]{7,}$", version):  # a maker's own build: its number is no wheel of PyPI
+        return "", "", ""
     if "triton" in names or numbers(version)[:2] < (2, 0):
         return "cuda", pypi_cuda(base_version(version)), ""
     return "", "", ""

@@ -27,11 +27,24 @@ _FLASHINFER = ("flashinfer-cubin", "flashinfer-jit-cache")
 def build_of(version: str, platform: str) -> str:
     """The device that vLLM was built for, by the local part of its version: cuda, rocm, xpu, cpu, tpu, neuron or empty. Its wheels for CUDA
     on PyPI have no local part."""
+    return _named_device(version) or ("cpu" if platform == "macos" else "cuda")
+
+
+def _named_device(version: str) -> str:
     for part in re.split(r"[.+-]", version.partition("+")[2].lower()):
         match = re.match(r"^(cpu|rocm|xpu|tpu|empty|neuron|cu)(?=\d|$)", part)
         if match:
             return {"cu": "cuda"}.get(match[1], match[1])
-    return "cpu" if platform == "macos" else "cuda"
+    return ""
+
+
+def _build(facts: Facts, version: str) -> str:
+    """The device that vLLM was built for; '' where its version names none and torch is of another one. `vllm.__version__`, which programs
+    print, lacks the device that the metadata of the package have, so that only a text with neither leaves it open."""
+    build = build_of(version, str(facts.value("platform.kind")))
+    if _named_device(version) or facts.known("vllm.requires_python") or facts.known("vllm.demands"):
+        return build
+    return build if facts.value("torch.build") in (None, build) else ""
 
 
 def _amdsmi(facts: Facts) -> bool:
@@ -129,9 +142,9 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     if version is None:
         yield "vllm.version", Absent("python.distributions")
         return
-    build = build_of(version, str(facts.value("platform.kind")))
+    build = _build(facts, version)
     yield "vllm.version", Known(version, "python.distributions")
-    yield "vllm.build", Known(build, "python.distributions")
+    yield "vllm.build", Known(build, "python.distributions") if build else _UNSAID
     plugins = _active(facts)
     yield "vllm.plugins_active", _UNSAID if plugins is None else Known(plugins, "vllm.plugins")
     platform = _platform(facts, build, plugins or [])

@@ -128,6 +128,19 @@ _OPTION = lazy(r"^\s*\(?[a-eA-E1-5]\)\s\S")
 _ENTRY = lazy(r"^\s*(?:\d{1,2}[.)]|[-*+•]) [\"“`][^\"”`]{5,200}[\"”`]\s?[:–—-] ?\w")
 _TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
 """The confirmations of an issue's form: 'I have searched the issues'."""
+_HEADINGS_OF_A_FORM = (
+    r"describe the (?:bug|issue|problem)",
+    r"bug (?:description|incidence)",
+    "what happened",
+    "what did you (?:do|expect|see)",
+    r"what (?:is|was) the (?:problem|bug|issue)",
+    r"(?:steps )?to reproduce",
+    "how to reproduce",
+    r"(?:actual|current|expected|observed) (?:behaviou?r|results?)",
+    "relevant log output",
+)
+_FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?(?:\W{{0,4}}|\d[.)] ){any_of(_HEADINGS_OF_A_FORM)}", re.IGNORECASE)
+"""A heading of an issue's form, under which a person tells of a trouble, if without saying 'I'."""
 _SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
 _TRAILER = lazy(r"^\s*(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Change-Id|Fixes): \S")
 _QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
@@ -153,6 +166,8 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     """By the shares of its lines; a report where nothing else is plain."""
     texts = [line.text for line in lines[:LOOKED_AT] if line.text.strip() and not line.text.lstrip().startswith(("```", "~~~"))]
     if len(texts) < SHORTEST_DOCUMENT or any(_TRACE.match(text) for text in texts):
+        return REPORT
+    if any(map(_matches(_FORM), texts)):
         return REPORT
     number = len(texts)
     if sum(map(_matches(_QUESTION), texts)) >= 2 or any(_TEACHING.search(text) for text in (*texts[:2], texts[-1])):

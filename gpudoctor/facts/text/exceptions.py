@@ -19,6 +19,7 @@ _ABOUT_IMPORT = lazy(
 )
 _PACKAGE = lazy(r"(?:site-packages|dist-packages)[/\\]+(?P<name>[A-Za-z_]\w*)[/\\.]")
 _MODULE = lazy(r"^\s*(?:>>> )?(?:import|from)\s+(?P<name>[A-Za-z_]\w*)")
+_OF_A_MODULE = lazy(r",? in <module>")
 _ABOVE = 40
 NAMES = {"functorch": "torch", "torchgen": "torch", "flash_attn_2_cuda": "flash_attn"}
 
@@ -34,13 +35,14 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _framework(lines: Sequence[Numbered], index: int, message: str) -> str:
-    """The package whose import failed: that of the outermost frame in site-packages, else one that the message or an import names."""
+    """The package whose import failed: that of the outermost frame in site-packages that runs a module (a server or a framework that only
+    calls it stands further out), else of the outermost one, else one that the message or an import names."""
     above = lines[max(0, index - _ABOVE) : index]
     begin = next((number for number in range(len(above) - 1, -1, -1) if above[number].text.startswith("Traceback")), 0)
-    for line in above[begin:]:
-        package = _PACKAGE.search(line.text)
-        if package:
-            return NAMES.get(package["name"], package["name"])
+    frames = [(line.text, package["name"]) for line in above[begin:] if (package := _PACKAGE.search(line.text))]
+    if frames:
+        name = next((package for text, package in frames if _OF_A_MODULE.search(text)), frames[0][1])
+        return NAMES.get(name, name)
     package = _PACKAGE.search(message)
     if package:
         return NAMES.get(package["name"], package["name"])

@@ -137,3 +137,28 @@ def test_the_release_to_advise_of_a_flavour_is_one_that_has_wheels() -> None:
         rows = [row for row in rows if python_mix.numbers(row["first"]) <= release < python_mix.numbers(row["before"])]
         assert rows and pick["torch"] in known, pick
         assert cuda.runs(str(pick["lowest"]), rows[0]["archs"]) == "runs", pick
+
+
+@pytest.mark.parametrize(
+    ("version", "torch", "told"),
+    [
+        ("0.21.0+5c1b2e8", "2.7.0+gitab12cd3", False),
+        ("0.22.0a0+git0f3d9ab", "2.6.0", False),
+        ("0.20.0+cu124", "2.6.0+cu124", True),
+        ("0.21.0", "2.7.0", True),
+    ],
+)
+def test_a_partner_built_from_a_commit_is_compared_by_no_table(version: str, torch: str, told: bool) -> None:
+    facts = derived(python__distributions={"torch": torch, "torchvision": version}, python__packages=[], platform__kind="linux")
+    assert bool(facts.value("python.mismatches")) is told
+
+
+@pytest.mark.parametrize(("version", "torch", "told"), [("0.20.0", "2.5.1", False), ("0.20.1", "2.5.0", False), ("0.19.1", "2.5.1", True)])
+def test_the_patch_releases_of_one_torch_share_their_partners(version: str, torch: str, told: bool) -> None:
+    facts = derived(python__distributions={"torch": torch, "torchvision": version}, python__packages=[], platform__kind="linux")
+    assert bool(facts.value("python.mismatches")) is told
+
+
+def test_the_number_of_a_makers_own_build_names_no_wheel() -> None:
+    facts = derived(python__distributions={"torch": "2.6.0a0+git1a2b3c4", "triton": "3.2.0"}, platform__kind="container")
+    assert not facts.known("torch.build")

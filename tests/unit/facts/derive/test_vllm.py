@@ -61,7 +61,16 @@ def test_torch_is_compared_with_what_the_metadata_pins() -> None:
     assert derived(**{"vllm.demands": {"torch": "==2.11.0"}, "torch.version": "2.11.0+cu128"}).value("vllm.torch_fits") is True
     assert derived(**{"vllm.demands": {"torch": "==2.10.0"}}).value("vllm.torch_fits") is False
     assert not derived(**{"vllm.demands": {"torch": ">=2.10"}}).known("vllm.torch_fits")
-    assert derived(**{"torch.build": "cpu"}).value("vllm.torch_of_its_device") is False
+    assert derived(**{"torch.build": "cpu", "vllm.demands": {}}).value("vllm.torch_of_its_device") is False
+
+
+def test_a_printed_version_without_device_leaves_it_open_beside_another_torch() -> None:
+    printed = derived(**{"python.distributions": {"vllm": "0.9.3.dev14+g0a1b2c3d4"}, "torch.build": "rocm"})
+    assert not printed.known("vllm.build")
+    assert not printed.known("vllm.torch_of_its_device")
+    assert derived(**{"torch.build": "cuda"}).value("vllm.build") == "cuda"
+    named = derived(**{"python.distributions": {"vllm": "0.9.3+cu128"}, "torch.build": "rocm"})
+    assert named.value("vllm.torch_of_its_device") is False
 
 
 def memory(*used: float) -> list[dict[str, Any]]:

@@ -62,3 +62,16 @@ def test_an_old_listing_says_yes_and_no() -> None:
     for said, meant in (("No", "False"), ("Yes", "True")):
         old, new = (take(unquoted(lines_of(text.format(word))))[0].frameworks for word in (said, meant))
         assert old == new != {}
+
+
+def test_a_listing_of_a_server_says_that_torch_sees_the_card() -> None:
+    listing = "CUDA available: {seen}\nGPU 0: NVIDIA A800-SXM4-80GB\nCUDA Driver Version: 470.161.03\nPyTorch: 2.5.1+cu124\n"
+    assert read(listing.format(seen="True")).value("cuda.driver_ok") is True
+    assert read(listing.format(seen="False")).value("cuda.driver_ok") is False
+
+
+def test_an_import_fails_in_the_outermost_module_not_in_the_server_that_asked() -> None:
+    frames = ['fastapi/routing.py", line 3, in app', 'vllm/engine/x.py", line 9, in <module>', 'xops/__init__.py", line 1, in <module>']
+    trace = "Traceback (most recent call last):\n" + "".join(f'  File "/v/site-packages/{frame}\n' for frame in frames)
+    evidence, _ = take(list(unquoted(lines_of(trace + "ImportError: libops.so.1: cannot open shared object file\n"))))
+    assert list(evidence.frameworks) == ["vllm"]
