@@ -126,6 +126,30 @@ _TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
 _QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
 _OPTION = lazy(r"^\s*\(?[a-eA-E1-5]\)\s\S")
 _ENTRY = lazy(r"^\s*(?:\d{1,2}[.)]|[-*+•]) [\"“`][^\"”`]{5,200}[\"”`]\s?[:–—-] ?\w")
+_OF_FORMS = (
+    r"(?:describe|description of) (?:the|your) (?:bug|issue|problem)",
+    "(?:issue|bug|problem) description",
+    r"(?:actual|current|observed|expected) (?:behaviou?r|results?|output)",
+    r"(?:(?:steps|how) )?to reproduce(?: the \w+)?",
+    r"(?:step-by-step |minimal |steps for )?(?:reproduction|repro)(?: steps| script| code)?",
+    "what (?:has )?happened",
+    r"(?:relevant |debug |error )(?:logs?|log output|message|/ output)",
+)
+_FORM = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*)\W{{0,4}}(?:{'|'.join(_OF_FORMS)})\W{{0,4}}$", re.IGNORECASE)
+"""A heading of the form in which a project asks for reports: 'Actual behavior', 'Steps to reproduce'."""
+_OF_CHANGES = (
+    "test plan",
+    "type of change",
+    "motivation and context",
+    "how has this been tested",
+    "changelogs?",
+    "modifications",
+    "checklist",
+)
+_CHANGE = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$", re.IGNORECASE)
+"""A heading of the form of a change: what it describes, it repairs."""
+_ADDRESS = lazy(r"https?://\S+|\b[\w-]+\.(?:sh|bat|py|md|txt|ps1)\b")
+"""An address, or the name of a file: 'install.sh' and '…/system-requirements.html' are no words of a manual."""
 _TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
 """The confirmations of an issue's form: 'I have searched the issues'."""
 _SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
@@ -161,7 +185,8 @@ def kind_of(lines: Sequence[Numbered]) -> str:
         return MANUAL
     if sum(map(_matches(_SPEAKER), texts)) >= 2 or sum(map(_matches(_ENTRY), texts)) >= 2:
         return MANUAL
-    if any(map(_matches(_TRAILER), texts[-4:])):
+    of_a_form = any(map(_matches(_FORM), texts))
+    if any(map(_matches(_TRAILER), texts[-4:])) or (any(map(_matches(_CHANGE), texts)) and not of_a_form):
         return NOTES
     if _complains(texts[0]):
         return REPORT
@@ -176,15 +201,15 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     indented = sum(text.startswith("  ") for text in texts)
     if sum(map(_matches(_CONFIG), texts)) >= 0.7 * number and indented >= 0.3 * number and not any(map(_matches(_OF_A_TOOL), texts)):
         return CONFIG
-    if any(map(_matches(_TICKED), texts)):
+    if of_a_form or any(map(_matches(_TICKED), texts)):
         return REPORT
     headings = sum(map(_matches(_HEADING), texts))
-    return MANUAL if (_MANUAL.search(head) and headings + bullets >= 2) or headings >= 3 else REPORT
+    return MANUAL if (_MANUAL.search(_ADDRESS.sub(" ", head)) and headings + bullets >= 2) or headings >= 3 else REPORT
 
 
 def _complains(first: str) -> bool:
     """Whether the first line is the title of a report: a sentence about a trouble that quotes nothing, also as '# title'."""
-    first = _TITLE.sub("", first)
+    first = _ADDRESS.sub(" … ", _TITLE.sub("", first))
     if any(shape.match(first) for shape in (_HEADING, _BULLET, _QUOTING)) or '"' in first or _MANUAL.search(first):
         return False
     return len(first.split()) >= 4 and polarity(first) == TROUBLE
