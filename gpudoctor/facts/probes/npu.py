@@ -34,7 +34,7 @@ _ACCEL = lazy(r"accel\d{1,3}")
 _PCI_ADDRESS = lazy(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _INTEL_FIRMWARE = lazy(r"intel_vpu .{0,80}?Firmware: (\S{1,80}), version: (.{1,120})")
 _FIRMWARE_TROUBLE = lazy(
-    r"ivpu_fw_\w+\(\): (?:Failed to request firmware|Incompatible FW|Firmware file is too small|Invalid \w+)|"
+    r"ivpu_fw_\w{1,60}\(\): (?:Failed to request firmware|Incompatible FW|Firmware file is too small|Invalid \w+)|"
     r"amdxdna.{0,80}(?:failed to request_firmware|Incompatible firmware protocol|Firmware minor version smaller|firmware is not alive)|"
     r"(?:intel_vpu|amdxdna).{0,80}Direct firmware load for \S+ failed"
 )

@@ -126,21 +126,35 @@ _TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
 _QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
 _OPTION = lazy(r"^\s*\(?[a-eA-E1-5]\)\s\S")
 _ENTRY = lazy(r"^\s*(?:\d{1,2}[.)]|[-*+•]) [\"“`][^\"”`]{5,200}[\"”`]\s?[:–—-] ?\w")
-_TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
-"""The confirmations of an issue's form: 'I have searched the issues'."""
-_HEADINGS_OF_A_FORM = (
-    r"describe the (?:bug|issue|problem)",
+_OF_FORMS = (
+    r"(?:describe|description of) (?:the|your) (?:bug|issue|problem)",
     r"bug (?:description|incidence)",
-    "what happened",
+    r"(?:issue|problem) description",
+    "what (?:has )?happened",
     "what did you (?:do|expect|see)",
     r"what (?:is|was) the (?:problem|bug|issue)",
-    r"(?:steps )?to reproduce",
-    "how to reproduce",
-    r"(?:actual|current|expected|observed) (?:behaviou?r|results?)",
-    "relevant log output",
+    r"(?:actual|current|observed|expected) (?:behaviou?r|results?|output)",
+    r"(?:(?:steps|how) )?to reproduce",
+    r"(?:step-by-step |minimal |steps for )?(?:reproduction|repro)(?: steps| script| code)?\W{0,4}$",
+    r"(?:relevant |debug |error )(?:logs?|log output|message|/ output)\W{0,4}$",
 )
-_FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?(?:\W{{0,4}}|\d[.)] ){any_of(_HEADINGS_OF_A_FORM)}", re.IGNORECASE)
-"""A heading of an issue's form, under which a person tells of a trouble, if without saying 'I'."""
+_FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?(?:\W{{0,4}}|\d[.)] )(?:{'|'.join(_OF_FORMS)})(?!\w)", re.IGNORECASE)
+"""A heading of the form in which a project asks for reports: 'Actual behavior', 'Steps to reproduce'."""
+_OF_CHANGES = (
+    "test plan",
+    "type of change",
+    "motivation and context",
+    "how has this been tested",
+    "changelogs?",
+    "modifications",
+    "checklist",
+)
+_CHANGE = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$", re.IGNORECASE)
+"""A heading of the form of a change: what it describes, it repairs."""
+_ADDRESS = lazy(r"https?://\S+|\b[\w-]+\.(?:sh|bat|py|md|txt|ps1)\b")
+"""An address, or the name of a file: 'install.sh' and '…/system-requirements.html' are no words of a manual."""
+_TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
+"""The confirmations of an issue's form: 'I have searched the issues'."""
 _SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
 _TRAILER = lazy(r"^\s*(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Change-Id|Fixes): \S")
 _QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
@@ -176,7 +190,7 @@ def kind_of(lines: Sequence[Numbered]) -> str:
         return MANUAL
     if sum(map(_matches(_SPEAKER), texts)) >= 2 or sum(map(_matches(_ENTRY), texts)) >= 2:
         return MANUAL
-    if any(map(_matches(_TRAILER), texts[-4:])):
+    if any(map(_matches(_TRAILER), texts[-4:])) or any(map(_matches(_CHANGE), texts)):
         return NOTES
     if _complains(texts[0]):
         return REPORT
@@ -194,12 +208,12 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     if any(map(_matches(_TICKED), texts)):
         return REPORT
     headings = sum(map(_matches(_HEADING), texts))
-    return MANUAL if (_MANUAL.search(head) and headings + bullets >= 2) or headings >= 3 else REPORT
+    return MANUAL if (_MANUAL.search(_ADDRESS.sub(" ", head)) and headings + bullets >= 2) or headings >= 3 else REPORT
 
 
 def _complains(first: str) -> bool:
     """Whether the first line is the title of a report: a sentence about a trouble that quotes nothing, also as '# title'."""
-    first = _TITLE.sub("", first)
+    first = _ADDRESS.sub(" … ", _TITLE.sub("", first))
     if any(shape.match(first) for shape in (_HEADING, _BULLET, _QUOTING)) or '"' in first or _MANUAL.search(first):
         return False
     return len(first.split()) >= 4 and polarity(first) == TROUBLE

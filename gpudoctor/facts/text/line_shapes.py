@@ -47,7 +47,8 @@ BAD_LEVEL = lazy(
         r"\blevel=\"?(?i:error|warn|warning|fatal|panic)\b", r"\"level\":\s?\"(?i:error|warn|warning|fatal)\"",
         r"[\[<(|]\s?(?:\w+_)?(?:ERROR|ERR|WARN|WARNING|FATAL|CRITICAL|E|W)\s?[\])>|]",
         r"^(?:\S+ ){0,5}(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL)\b", r"^[EWF]\d{4} ", r"^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [EWF] ",
-        r"(?:^|\s)[EWF] \w+/", r"\b(?:NCCL|RCCL) WARN\b", r"\*(?:ERROR|WARNING|WARN)\*", r"\b(?:kern|daemon)\.(?:err|warn|crit)\b",
+        r"(?:^|\s)[EWF] \w+/", r"\b(?:NCCL|RCCL) WARN\b", r"\*(?:ERROR|WARNING|WARN)\*",
+        r"\[ONNXRuntimeError\] : \d{1,2} : [A-Z]", r"\b(?:kern|daemon)\.(?:err|warn|crit)\b",
         r"^\s*(?:Warning|Failed|Error)\s{2,}\w",
     )
 )
@@ -87,7 +88,7 @@ _UNMARKED = (
     r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
     r"(?:Event(?: ID)?:? \d+[:,.]? )?(?:The )?Display driver \w{2,30} stopped responding",
     r"trying to overwrite '/[^']{2,200}', which is (?:also|different from other instances) (?:in|of) ",
-    r"The GPU device instance has been suspended",
+    r"The GPU device instance has been suspended", r"EP Error \S",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
 """Sentences that programs alone write, though nothing marks them as a message."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from gpudoctor.facts.text import counted, ended, on_purpose, went_on
 from gpudoctor.facts.text import line_shapes as shapes
+from gpudoctor.facts.text.announced import is_announced
 from gpudoctor.facts.text.named_codes import names_codes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
@@ -177,8 +178,8 @@ class Roles:
         """The role of words without any mark, of a person or of a program."""
         if shapes.REQUEST.search(stripped) and shapes.STAMPED.match(stripped) is None:
             return ADVICE
-        person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
-        role = _of_person(stripped) if person else _of_program(stripped)
+        in_output = fenced is not None or self._command_above(row) != "" or is_announced(self._lines, row)
+        role = _of_person(stripped) if _is_prose(stripped, in_output) else _of_program(stripped)
         return COMPLAINT if role in (PROSE, LOG) and row == self._first_row() and _is_a_subject(stripped) else role
 
     def is_over(self) -> bool:
@@ -315,8 +316,7 @@ class Roles:
             above = self._lines[near].text
             if not above.strip():
                 return ""
-            typed = typed_in(above)
-            if typed or above.startswith(("Traceback", ">>>", "  File")):
+            if (typed := typed_in(above)) or above.startswith(("Traceback", ">>>", "  File")):
                 return typed or above
         return ""
 

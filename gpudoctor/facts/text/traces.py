@@ -42,7 +42,8 @@ _LXC = lazy(
 _FROM_WINDOWS = lazy(r"\bWinError \d+\b|\bDLL load failed\b|"
                            r"\.dll\b.{0,40}(?:not found|could not be|one of its dependencies)|cudart64_\d+\.dll|"
                            r"\bNTSTATUS\b|\b0xC0000005\b|MSVC v\.|Visual C\+\+|\b[A-Z]:/(?:Program Files|ProgramData|Users|Windows)\b|"
-                           r"\bfatal error (?:C|LNK)\d{4}\b", re.IGNORECASE)  # fmt: skip
+                           r"\bfatal error (?:C|LNK)\d{4}\b|"
+                           r"\bException from src\\(?:inference|plugins|core|frontends)\\", re.IGNORECASE)  # fmt: skip
 _MAC = lazy(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-5]\b|\bdevice type MPS\b|\bMPS (?:backend|device)\b")
 _DOCKER_DESKTOP = lazy(r"\bDocker Desktop\b", re.IGNORECASE)
 _UNAME = lazy(r"\bLinux \S{1,64} \d\.\d{1,3}\.\d{1,3}(?:-\S|\S{0,60} #\d)")

@@ -1,11 +1,11 @@
-"""What kind of document a text is as a whole."""
+"""The kind of a text as a whole: a report, a manual, the form of a change."""
 
 from __future__ import annotations
 
 import pytest
 
 from gpudoctor.facts.text.cleaning import lines_of, unquoted
-from gpudoctor.facts.text.document import MANUAL, REPORT, kind_of
+from gpudoctor.facts.text.document import MANUAL, NOTES, REPORT, kind_of
 
 
 def kind(text: str) -> str:
@@ -35,3 +35,53 @@ def test_a_filled_form_is_a_report_though_nobody_says_i(heading: str) -> None:
 
 def test_questions_under_other_headings_are_a_manual() -> None:
     assert kind(FORM.format(first="How is the second card chosen?")) == MANUAL
+
+
+_TROUBLE_FORM = """### {first}
+
+Deployment of the demo on a laptop.
+
+### {second}
+
+The page stays empty.
+
+### Hardware
+
+`daemon: cannot open the render node`
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Describe the bug", "Machine"),
+        ("Issue description", "Machine"),
+        ("Summary", "Actual behavior"),
+        ("Summary", "Expected Results"),
+        ("Summary", "Steps to reproduce"),
+        ("Summary", "Step-by-step reproduction"),
+        ("Summary", "What happened?"),
+        ("Summary", "Relevant log output"),
+        ("Summary", "Error / output"),
+    ],
+)
+def test_a_form_that_asks_for_a_trouble_is_a_report(first: str, second: str) -> None:
+    assert kind_of(lines_of(_TROUBLE_FORM.format(first=first, second=second))) == REPORT
+
+
+def test_other_headings_are_those_of_a_manual() -> None:
+    assert kind_of(lines_of(_TROUBLE_FORM.format(first="Overview", second="The render node"))) == MANUAL
+
+
+def test_an_address_or_the_name_of_a_file_makes_no_manual() -> None:
+    below = "\n- version 3.1\n- two cards\n- no container\n"
+    assert kind_of(lines_of("The loader stopped, see https://example.org/install/requirements.html" + below)) == REPORT
+    assert kind_of(lines_of("Output of setup-requirements.txt and install.sh here" + below)) == REPORT
+    assert kind_of(lines_of("Output of the installation here" + below)) == MANUAL
+
+
+@pytest.mark.parametrize("heading", ["Test plan", "Type of change", "Changelog", "Motivation and Context"])
+def test_the_form_of_a_change_is_no_report(heading: str) -> None:
+    text = f"# Loader: keep the first error\n\nThe message of the render node was lost.\n\n## {heading}\n\n- ran it by hand\n"
+    assert kind_of(lines_of(text)) == NOTES
+    assert kind_of(lines_of(text + "\n### Steps to reproduce\n\nstart it\n")) == REPORT

@@ -36,6 +36,8 @@ def role(text: str) -> str:
         (FAILURE, "ptxas-newer fatal   : Value 'sm_999a' is not defined for option 'gpu-name'"),
         (FAILURE, "error: process didn't exit successfully: `tool.exe` (exit code: 0xc0000135, STATUS_DLL_NOT_FOUND)"),
         (FAILURE, "Failed to build some-attn"),
+        (FAILURE, 'EP Error D:\\w\\ep.cc:90 onnxruntime::ProviderLibrary::Get the provider was not loaded'),
+        (FAILURE, '7 onnxruntime::Get [ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : which a form broke'),
         (COMPLAINT, "Failed to build wheels of my extension, and I do not know why"),
         (FAILURE, "A module that was compiled using NumPy 1.x cannot be run in"),
         (FAILURE, "Program received signal SIGILL, Illegal instruction."),

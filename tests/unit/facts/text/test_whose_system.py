@@ -28,6 +28,8 @@ _NO_DRIVER = 'docker: Error response from daemon: could not select device driver
         ("jo@podium:~$ nvidia-smi\nFailed to initialize NVML: Unknown Error", None),
         ("C:/Program Files/CMake/share/cmake-3.29/Modules/FindCUDA.cmake:883 (message): could not find CUDA", "windows"),
         ("a.cu(3): fatal error C1083: Cannot open include file: 'cuda.h': No such file or directory", "windows"),
+        ("Exception from src\\plugins\\intel_npu\\backends.cpp:90:\nno device", "windows"),
+        ("Exception from src/plugins/intel_npu/backends.cpp:90:\nno device", None),
         ("a.cu:3:10: fatal error: cuda.h: No such file or directory", None),
     ],
 )
