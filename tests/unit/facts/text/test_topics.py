@@ -44,7 +44,9 @@ def test_the_compiler_of_tensorflow_is_no_jax() -> None:
     assert stacks_of("xla service started", Evidence(), Facts()) == ["jax"]
 
 
-@pytest.mark.parametrize("text", ["lspci lists an amd ipu device on my laptop", "amdxdna starts, yet my ipu is missing", "an ipu of a ryzen 7"])
+@pytest.mark.parametrize(
+    "text", ["lspci lists an amd ipu device on my laptop", "amdxdna starts, yet my ipu is missing", "an ipu of a ryzen 7"]
+)
 def test_amds_name_for_its_npu_is_not_graphcores_processor(text: str) -> None:
     assert stacks_of(text, Evidence(), Facts()) == []
     assert "graphcore" not in vendors_of(text, Evidence())
