@@ -150,7 +150,8 @@ def keep_onnxruntime(found: list[str], vendors: Iterable[str], platform: str) ->
     for vendor, name in order:
         if name in found and (not vendor or vendor in vendors):
             return name
-    special = [name for name in found if name != "onnxruntime"]
+    useless = {"onnxruntime", "onnxruntime-gpu"} if vendors and "nvidia" not in vendors else {"onnxruntime"}
+    special = [name for name in found if name not in useless]
     return special[0] if special else "onnxruntime"
 
 

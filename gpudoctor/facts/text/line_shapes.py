@@ -88,7 +88,7 @@ _UNMARKED = (
     r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
     r"(?:Event(?: ID)?:? \d+[:,.]? )?(?:The )?Display driver \w{2,30} stopped responding",
     r"trying to overwrite '/[^']{2,200}', which is (?:also|different from other instances) (?:in|of) ",
-    r"The GPU device instance has been suspended", r"EP Error \S",
+    r"The GPU device instance has been suspended", r"EP Error \S", r"(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
 """Sentences that programs alone write, though nothing marks them as a message."""

@@ -41,8 +41,8 @@ _NOT_WANTED = lazy(
 )
 _DENIED = lazy(r"\b(?:not|never|why|how|should|instead)\b|n['’]t\b", re.IGNORECASE)
 _OF_THE_GPU = lazy(
-    r"\bcpu\b|\bgpus?\b|\bcuda\w*|\bnvidia\b|\brocm\b|\bhip\w*|/dev/(?:kfd|dri|nvidia)|\bcu(?:init|pti|dart|dnn|blas)\w*|\blib(?:cu|"
-    r"nv|hip|opencl)\w*|"
+    r"\bcpu\b|\bgpus?\b|\bcuda\w*|\bnvidia\b|\brocm\b|\bhip\w*|\bhsa(?:_\w+)?\b|/dev/(?:kfd|dri|nvidia)|"
+    r"\bcu(?:init|pti|dart|dnn|blas)\w*|\blib(?:cu|nv|hip|opencl)\w*|"
     r"\bopencl\b|\bxpu\b|executionprovider",
     re.IGNORECASE,
 )

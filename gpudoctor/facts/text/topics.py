@@ -29,7 +29,7 @@ VENDORS: Mapping[str, str] = {
     "amd": _any(
         r"\bradeon", r"\brx ?[4-9]\d{2,3}", r"\binstinct\b", r"\bmi[123]\d\d[xa]?\b", r"\bgfx\d{3,4}", r"\brocm",
         r"\bhip(?:cc|blas\w*|error\w*|fft)?\b", r"\bmiopen", r"\brocblas", r"\bamdgpu", "/dev/kfd", r"\bhsa_", r"\brccl\b", r"\brocminfo\b",
-        r"\bnavi ?\d\d\b", r"\bamd-smi\b", r"\bzluda\b",
+        r"\bnavi ?\d\d\b", r"\bamd-smi\b", r"\bzluda\b", r"\bamdxdna", r"\bxdna\b", r"\bxrt-smi\b",
     ),
     "intel": _any(
         r"\barc(?:\(tm\))? ?(?:pro )?[ab]\d{2,3}", r"\barc graphics", r"\biris\b", r"\buhd graphics",
@@ -54,6 +54,9 @@ OTHER_ACCELERATORS = (
 """Accelerators, and plug-ins for them, that no stack of the catalogue serves. Their programs write the messages of frameworks too."""
 _MULTI_PROCESS_SERVICE = lazy(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
 _MPS_ALONE = lazy(r"\bmps\b")
+_AMDS_IPU = lazy(r"\bamdxdna|\bxdna\b|\bxrt-smi\b|\bryzen\b|\bamd ipu\b")
+_GRAPHCORES = lazy(r"\bpoplar\b|\bpop(?:art|torch|dist)|graphcore|\bgc-(?:info|monitor|inventory)\b|\bipuof")
+_IPU = lazy(r"\bipus?\b")
 LOOKED_AT = 100_000
 _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
 """A row that states an absence: 'ROCM used to build PyTorch: N/A'."""
@@ -61,7 +64,7 @@ _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|fa
 
 def vendors_of(lower: str, evidence: Evidence) -> list[str]:
     """Vendors whose cards or stacks the text shows. The vendor of a processor does not count."""
-    text = re.sub(_NONE_OF_IT, "", _of_one_mps(lower[:LOOKED_AT]), flags=re.MULTILINE)
+    text = re.sub(_NONE_OF_IT, "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
     named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
     by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
     shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
@@ -72,13 +75,18 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
     """Stacks that the text mentions, the most frequent first."""
-    text = _of_one_mps(lower[:LOOKED_AT])
+    text = _unambiguous(lower[:LOOKED_AT])
     counts = {stack: sum(1 for _ in re.finditer(_any(*names.words), text)) for stack, names in all_names().items() if names.words}
     if not counts["tensorflow"] and "torch_xla" not in text:
         counts["jax"] += len(re.findall(_XLA, text))
     return sorted((stack for stack, count in counts.items() if count), key=lambda stack: -counts[stack])
 
 
-def _of_one_mps(text: str) -> str:
-    """The text without 'MPS' where that means NVIDIA's Multi-Process Service and not Apple's Metal backend."""
-    return _MPS_ALONE.sub("", text) if _MULTI_PROCESS_SERVICE.search(text) else text
+def _unambiguous(text: str) -> str:
+    """The text without 'MPS' where that means NVIDIA's Multi-Process Service and not Apple's Metal backend, and without 'IPU' where that
+    is the NPU of a Ryzen, which AMD called so at first, and not Graphcore's processor."""
+    if _MULTI_PROCESS_SERVICE.search(text):
+        text = _MPS_ALONE.sub("", text)
+    if _AMDS_IPU.search(text) and not _GRAPHCORES.search(text):
+        text = _IPU.sub("", text)
+    return text

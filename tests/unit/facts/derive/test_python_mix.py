@@ -85,6 +85,13 @@ def test_onnxruntime_to_keep(vendors: list[str], keep: str) -> None:
     assert facts.value("python.onnxruntime_keep") == keep
 
 
+def test_a_card_of_amd_keeps_no_build_for_nvidia() -> None:
+    facts = derived(python__distributions={"onnxruntime": "1.20", "onnxruntime-gpu": "1.20"}, gpu__vendors=["amd"])
+    assert facts.value("python.onnxruntime_keep") == "onnxruntime"
+    unknown = derived(python__distributions={"onnxruntime": "1.20", "onnxruntime-gpu": "1.20"})
+    assert unknown.value("python.onnxruntime_keep") == "onnxruntime-gpu"
+
+
 def test_stale_paths() -> None:
     facts = derived(
         python__distributions={}, python__version="3.11.7", python__prefix="/home/user/venv",

@@ -55,6 +55,8 @@ def role(text: str) -> str:
         (ADVICE, 'Example row: "RuntimeError: HIP error: out of memory on gfx1030", label oom.'),
         (ADVICE, 'How can I count lines such as "NVRM: Xid (PCI:0000:17:00): 94" with the agent?'),
         (FAILURE, "Abort was called at 212 line in file:"),
+        (FAILURE, "HIP out of memory. Tried to allocate 3.25 GiB. GPU 0 has a total capacity of 7.98 GiB of which 1.50 GiB is free."),
+        (COMPLAINT, "HIP out of memory. I tried to allocate less, and my card is still full."),
         (FAILURE, 'Device with "NPU" name is not registered in the runtime'),
         (FAILURE, "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
         (FAILURE, "CUDA backend failed to initialize: Found cuBLAS version 120103, but it was built against 120205, which is newer."),
@@ -224,3 +226,10 @@ def test_a_message_that_is_gone_settles_the_text() -> None:
     assert COMPLAINT in roles(failed)
     assert COMPLAINT not in roles(f"{failed}I moved to another wheel and the warning is gone.")
     assert COMPLAINT in roles(f"{failed}The warning is gone when a variable is set.")
+
+
+def test_rocms_runtime_on_a_machine_without_a_card_is_no_trouble() -> None:
+    failed = "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources."
+    wanted = lines_of(f"How rocminfo answers here\n\nI build packages on a server without any AMD card.\n{failed}")
+    assert Roles(wanted)(len(wanted) - 1) == SETTLED
+    assert role(failed) == FAILURE

@@ -42,3 +42,21 @@ def test_nvidias_multi_process_service_is_not_apples_mps(text: str) -> None:
 def test_the_compiler_of_tensorflow_is_no_jax() -> None:
     assert stacks_of("tensorflow/compiler/xla/stream_executor: xla service started", Evidence(), Facts()) == ["tensorflow"]
     assert stacks_of("xla service started", Evidence(), Facts()) == ["jax"]
+
+
+@pytest.mark.parametrize(
+    "text", ["lspci lists an amd ipu device on my laptop", "amdxdna starts, yet my ipu is missing", "an ipu of a ryzen 7"]
+)
+def test_amds_name_for_its_npu_is_not_graphcores_processor(text: str) -> None:
+    assert stacks_of(text, Evidence(), Facts()) == []
+    assert "graphcore" not in vendors_of(text, Evidence())
+
+
+def test_graphcores_processor_beside_a_cpu_of_amd() -> None:
+    assert vendors_of("poplar sees no ipu, ryzen 9 5950x", Evidence()) == ["graphcore"]
+    assert stacks_of("poplar sees no ipu, ryzen 9 5950x", Evidence(), Facts()) == ["poplar"]
+
+
+def test_the_npus_own_words_name_amd() -> None:
+    for text in ("amdxdna is loaded", "xrt-smi examine", "the driver of xdna"):
+        assert vendors_of(text, Evidence()) == ["amd"]
