@@ -207,7 +207,9 @@ def _nvswitch(facts: Facts) -> Fact:
 
 def _libcuda_in_use(facts: Facts) -> str:
     """The libcuda that torch has loaded, else the one that LD_LIBRARY_PATH puts first, else the one of the system; '' for none."""
-    loaded = [str(row.get("path") or "") for row in _records(facts, "python.frameworks.torch.libraries") if row.get("soname") == "libcuda.so.1"]
+    loaded = [
+        str(row.get("path") or "") for row in _records(facts, "python.frameworks.torch.libraries") if row.get("soname") == "libcuda.so.1"
+    ]
     first = [path for path in facts.value("nvidia.loader_path.libraries") or () if "/libcuda.so" in str(path)]
     return next((str(path) for path in (*loaded, *first, facts.value("nvidia.libcuda")) if path), "")
 
