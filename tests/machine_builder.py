@@ -28,6 +28,8 @@ RELEASES = {
     "fedora 41": ("fedora", "", "", "Fedora Linux 41 (Workstation Edition)"),
     "fedora 43": ("fedora", "", "", "Fedora Linux 43 (Workstation Edition)"),
     "arch": ("arch", "", "", "Arch Linux"),
+    "nixos 25.11": ("nixos", "", "xantusia", "NixOS 25.11 (Xantusia)"),
+    "alpine 3.22": ("alpine", "", "", "Alpine Linux v3.22"),
 }
 _ADAPTERS = "Get-CimInstance Win32_VideoController | ConvertTo-Json"
 _SYSTEM = "Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json"
@@ -267,6 +269,8 @@ if __name__ == "__main__":
     from machine_stories_memory import MEMORY_MACHINES
     from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
+    from machine_stories_platforms import PLATFORM_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES, *APPLE_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES, *MEMORY_MACHINES, *CONTAINER_MACHINES):
+    linux = (*MACHINES, *NPU_MACHINES, *NETWORK_MACHINES, *LLAMA_MACHINES, *MEMORY_MACHINES, *PLATFORM_MACHINES)
+    for machine in (*linux, *APPLE_MACHINES, *CONTAINER_MACHINES):
         machine.write()

@@ -56,6 +56,9 @@ def cards(facts: Facts) -> Fact:
     visible. Unknown for the reason why the GPUs are unknown."""
     gpus = [row for row in _records(facts, "gpus") if row.get("vendor") == "nvidia"]
     listed = _records(facts, "nvidia.devices")
+    module = facts.value("jetson.module")
+    if not gpus and not listed and module:  # its GPU is on no bus, and JetPack 5 has no nvidia-smi
+        return Known([_card(0, {"name": module, "kind": "integrated"}, {})], "jetson.module")
     if not gpus and not listed:
         return Known([], "gpus") if facts.known("gpus") else _unknown_as(facts, "gpus")
     rows = []
@@ -202,6 +205,15 @@ def _nvswitch(facts: Facts) -> Fact:
     return Known(False, "pci.devices")
 
 
+def _libcuda_in_use(facts: Facts) -> str:
+    """The libcuda that torch has loaded, else the one that LD_LIBRARY_PATH puts first, else the one of the system; '' for none."""
+    loaded = [
+        str(row.get("path") or "") for row in _records(facts, "python.frameworks.torch.libraries") if row.get("soname") == "libcuda.so.1"
+    ]
+    first = [path for path in facts.value("nvidia.loader_path.libraries") or () if "/libcuda.so" in str(path)]
+    return next((str(path) for path in (*loaded, *first, facts.value("nvidia.libcuda")) if path), "")
+
+
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     found = cards(facts)
     yield "nvidia.cards", found
@@ -220,8 +232,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "nvidia.versions_agree", Known(bool(left and right and compare_dotted(left, right) == 0), "libcuda")
     elif "mismatch" in str(facts.value("nvidia.smi.error", "")):
         yield "nvidia.versions_agree", Known(False, "nvidia-smi")
-    libcuda = facts.value("nvidia.libcuda")
-    yield "nvidia.libcuda_compat", Known(isinstance(libcuda, str) and "compat" in libcuda) if libcuda else Unknown("not recorded")
+    libcuda = _libcuda_in_use(facts)
+    yield "nvidia.libcuda_compat", Known("/compat" in libcuda) if libcuda else Unknown("not recorded")
     driven = {device.get("address") for device in _records(facts, "nvidia.devices") if device.get("address")}
     for row in rows:
         if branch and "branch_first" in row:

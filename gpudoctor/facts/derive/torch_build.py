@@ -76,6 +76,8 @@ def classify(version: str, names: dict[str, Any], said: dict[str, Any] | None, p
         return "xpu", "", ""
     if local.startswith("cu"):
         return "cuda", cuda_of_local(local), ""
+    if re.search(r"\.nv\d\d\.", local):  # NVIDIA's own builds: of its images, and for Jetson
+        return "cuda", "", ""
     if local.startswith("cpu"):
         return "cpu", "", ""
     if "a0" in version and (local.startswith(("git", "cxx11")) or not local) and "intel-extension-for-pytorch" in names:
@@ -102,6 +104,8 @@ def _untagged(version: str, names: dict[str, Any], platform: str, machine: str) 
     bundled = cuda_of_packages(names)
     if bundled or any(name.startswith("nvidia-cublas") for name in names):
         return "cuda", bundled or pypi_cuda(base_version(version)), ""
+    if version.partition("+")[2].startswith("git"):  # built from source, for whichever GPU: the images of ROCm hold such a one
+        return "", "", ""
     if platform == "windows":
         return "cpu", "", ""
     if platform == "macos":

@@ -55,7 +55,9 @@ def _nodes(host: Host) -> Fact:
     names = host.listdir("/dev")
     if not names:
         return Unknown("not recorded") if host.complete else Known([], "/dev")
-    return Known([f"/dev/{name}" for name in names if re.fullmatch(r"nvidia(\d+|ctl|-uvm|-uvm-tools|-modeset|-caps)", name)], "/dev")
+    return Known(
+        [f"/dev/{name}" for name in names if re.fullmatch(r"nvidia(\d+|ctl|-uvm|-uvm-tools|-modeset|-caps)|nvhost-gpu|nvgpu", name)], "/dev"
+    )
 
 
 def _access(host: Host) -> Fact:

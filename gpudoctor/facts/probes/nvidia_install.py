@@ -19,6 +19,7 @@ _LIBRARY_FOLDERS = (
     "/usr/lib64/nvidia",
     "/usr/local/nvidia/lib64",
     "/usr/local/nvidia/lib",
+    "/run/opengl-driver/lib",  # NixOS
 )
 _CUDA_LIBRARY = lazy(r"lib(cudnn\w*|cublas(Lt)?|cudart|nvJitLink|cusparse|cusolver|cufft|nccl|nvrtc|cuda|nvidia-ml)\.so(\.\d.*)?$")
 _MODULE_FOLDERS = (
