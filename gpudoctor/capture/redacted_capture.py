@@ -31,6 +31,14 @@ _TYPED = frozenset(
     vipu vulkaninfo xpu-smi""".split()
 )
 """Programs whose answers a probe reads field by field."""
+_OF_A_SYSTEM = lazy(
+    r"files/(?:usr|opt|lib\w*|bin|dev|boot|sys|run|snap|nix|System|Library|Applications|var/lib|proc/(?!cmdline|\d|self|mounts))/"
+    r"|files/etc/(?:os-release|lsb-release|group|passwd|hosts|ld\.so\.conf|OpenCL/|vulkan/|nvidia-container|alternatives/)"
+    r"|.*/(?:(?:site|dist)-packages/|conda-meta/|pyvenv\.cfg$|(?:Program Files|Windows)\b)"
+)
+"""Files that the kernel or a package wrote. People write the others: settings, and what a process was given."""
+_ATTRIBUTE = lazy(r"files/sys/.*/(serial|serial_number|unique_id|fru_id|\w+_serial|\w*asset_tag|node_desc)$")
+"""Files below /sys whose name says what the number in them is."""
 _PATH_TABLES = ("links.toml", "realpaths.toml")
 
 
@@ -131,7 +139,10 @@ def _file(name: str, content: bytes, hide: Redactor) -> bytes:
     if name in _PUBLIC_FILES or not content:
         return content
     text = _short(name, content)
-    return (text if name == _DPKG else hide.text(text)).encode("utf-8", "replace")
+    attribute = _ATTRIBUTE.match(name)
+    if attribute:
+        return hide.keyed("hostname" if attribute[1] == "node_desc" else attribute[1], text).encode("utf-8", "replace")
+    return (text if name == _DPKG else hide.text(text, _OF_A_SYSTEM.match(name) is None)).encode("utf-8", "replace")
 
 
 def _short(name: str, content: bytes) -> str:
