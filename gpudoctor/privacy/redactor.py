@@ -124,7 +124,7 @@ class Redactor:
             return text
         if is_json(text):
             return in_json(
-                text, self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None)
+                text, self._server_key if free else self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None)
             )
         if is_xml(text):
             return in_xml(
@@ -166,6 +166,11 @@ class Redactor:
             return key
         return self.path(key) if _PATH_KEY.search(key) else self._words.replaced(key, self.stand_in)
 
+    def _server_key(self, key: str) -> str:
+        """Redacts a key of a setting, which may be the name of a server, too."""
+        redacted = str(self.key(key))
+        return self._places.in_line(redacted, redacted.lower()) if "." in redacted else redacted
+
     def field(self, key: str, value: Any, free: bool = False) -> Any:
         """Redacts a value by the name of its key. Every text below a key for messages is of no known type."""
         lowered = key.lower()
@@ -188,6 +193,9 @@ class Redactor:
             return self._count("secret", "<secret>")
         if key.upper() in USER_VARIABLES and re.fullmatch(r"[^\s\\/:]+", bare):
             return value.replace(bare, self.user_of_context(bare))
+        account = patterns.ACCOUNT.fullmatch(bare) if key.upper() in USER_VARIABLES else None
+        if account:
+            return value.replace(bare, self.host_of_context(account[1]) + account[2] + self.user_of_context(account[3]))
         if key.upper() in HOST_VARIABLES and re.fullmatch(r"[\w.-]+", bare) and re.search(r"[A-Za-z]", bare):
             return value.replace(bare, self.host_of_context(bare))
         if key.upper() in WORD_VARIABLES and re.fullmatch(r"[\w. +-]+", bare) and not self._paths.stays(bare):
@@ -310,11 +318,16 @@ class Redactor:
         if "@" in line:
             line = patterns.EMAIL.sub(lambda _: self._count("email", "<email>"), line)
         line = self._network.shares(line)
-        if "serial" in lowered or "s/n" in lowered or "unique" in lowered or "asset" in lowered:
+        if "serial" in lowered or "s/n" in lowered or "unique" in lowered or "asset" in lowered or "pdi" in lowered or "udid" in lowered:
             line = patterns.SERIAL.sub(self._serial, line)
         line = self._numbers_in.in_line(self._numbers_in.uuids(line), lowered)
         line = self._places.in_line(self._people(self._labels.in_line(line, lowered)), lowered)
-        return self._unknown.replaced(line, lambda word: self.stand_in("name", word)) if free else line
+        if line.startswith("|") and not free:
+            line = patterns.PROCESS_ROW.sub(lambda m: m[1] + self._without_unknown(m[2]), line)
+        return self._without_unknown(line) if free else line
+
+    def _without_unknown(self, text: str) -> str:
+        return self._unknown.replaced(text, lambda word: self.stand_in("name", word))
 
     def _people(self, text: str) -> str:
         """Replaces paths, then names."""
