@@ -39,9 +39,10 @@ _NAME = re.compile(
     r"|licen[sc]e_|auth_|master_|service_|storage_|shared_|secret_)key(?:_id)?|apikey|token|credentials?|sig|signature"
     r"|session_?id|session|cookie|bearer"
     r"|kennwort|contrase\w{1,2}a|auth|pin|pin_code|activation_code|recovery_codes?|one_time_code|connection_string"
-    r"|sid|\w*(?:token|passw(?:or)?d|apikey|authtok|apitok)|\w*(?:api|signing|private|secret|access|account|master|encryption)key|(?:root|admin)_?pw"
-    r"|psk)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
+    r"|sid|rootpw|adminpw|psk)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
 )
+_GLUED = re.compile(r"(?:token|passw(?:or)?d|authtok|apitok|(?:api|signing|private|secret|access|account|master|encryption)key)$")
+"""The end of a name without marks between its words: identitytoken."""
 _SPOKEN = re.compile(
     r"\b((?:password|passphrase|passwort|kennwort|passwd)(?: for [^\s:]{1,60}(?: [^\s:]{1,60})?)?(?: is)?:? "
     r"|(?:wandb|huggingface-cli|hf|docker|ngc|gh|az|modal) (?:auth )?login (?:--\w+[ =])?|sshpass -p ?|(?:mysql|mysqldump"
@@ -159,7 +160,8 @@ class Secrets:
 @lru_cache(maxsize=20_000)
 def is_name(key: str) -> bool:
     """Whether a field of this name holds a secret: dbPassword, API key, X-Auth-Token, password for alice."""
-    return _NAME.search("_".join(word.lower() for word in _WORD.findall(key))) is not None
+    name = "_".join(word.lower() for word in _WORD.findall(key))
+    return _NAME.search(name) is not None or _GLUED.search(name) is not None
 
 
 def looks_made(rest: str) -> bool:
