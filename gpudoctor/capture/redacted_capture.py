@@ -32,7 +32,7 @@ _TYPED = frozenset(
 )
 """Programs whose answers a probe reads field by field."""
 _OF_A_SYSTEM = lazy(
-    r"files/(?:usr|opt|lib\w*|bin|dev|boot|sys(?!.*/node_desc$)|run|snap|nix|System|Library|Applications|var/lib|proc/(?!cmdline|\d|self|mounts))/"
+    r"files/(?:usr|opt|lib\w*|bin|dev|boot|sys(?!.*/node_desc$)|run|snap|nix|System|Library|Applications|var/lib)/|files/proc/(?!cmdline$|\d|self/|mounts$)"
     r"|files/etc/(?:os-release|lsb-release|group|passwd|hosts|ld\.so\.conf|OpenCL/|vulkan/|nvidia-container|alternatives/)"
     r"|.*/(?:(?:site|dist)-packages/|conda-meta/|pyvenv\.cfg$|(?:Program Files|Windows)\b)"
 )
