@@ -19,7 +19,9 @@ _PERSON = re.compile(
 )
 _MAKER = re.compile(r"((?i:(?:\b|_)(?:author|maintainer|packager|uploaded by))(?:__)?[\"']?[ \t]{0,4}[:={][ \t]{0,20}[\"']?)"
                     r"((?:[^\W\d_a-z][\w.'-]{0,40})(?: [^\W\d_a-z][\w.'-]{0,40}){1,3})(?=[\s,;<(\"'}]|$)")  # fmt: skip
-_FIRM = re.compile(r"((?:\bregistered )?\borgani[sz]ation[\"']?[ \t]{0,40}[:=][ \t]{0,40}[\"']?)([^\W\d_][^\n<>(){}\[\]:;,\"|=]{1,60})", re.IGNORECASE)
+_FIRM = re.compile(
+    r"((?:\bregistered )?\borgani[sz]ation[\"']?[ \t]{0,40}[:=][ \t]{0,40}[\"']?)([^\W\d_][^\n<>(){}\[\]:;,\"|=]{1,60})", re.IGNORECASE
+)
 _LOGIN = re.compile(r"(\bUser Name: [^\n()]{1,60} \()([^\s()]{1,64})(?=\))")
 _COMPANY = re.compile(
     r"nvidia|intel|\bamd\b|advanced micro|graphcore|microsoft|google|apple|canonical|debian|ubuntu|red ?hat|fedora|khronos|team|corp"

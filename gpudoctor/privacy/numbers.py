@@ -78,7 +78,9 @@ _FAT = re.compile(r"(\bUUID=\"?)([0-9A-F]{4}-[0-9A-F]{4})(?![\w-])")
 
 
 _GROUPED_HEX = re.compile(r"(\b(?:wwn device id|eui-64)\W{1,4})([0-9a-f]? ?[0-9a-f]{6} [0-9a-f]{9,10})(?![0-9a-f])", re.IGNORECASE)
-_USB_INSTANCE = re.compile(r"(\bVID_[0-9A-F]{4}&PID_[0-9A-F]{4}(?:&\w{1,10}){0,3}\\{1,4})([^\s\\&\"',;]{4,80})(?![^\s\\\"',;])", re.IGNORECASE)
+_USB_INSTANCE = re.compile(
+    r"(\bVID_[0-9A-F]{4}&PID_[0-9A-F]{4}(?:&\w{1,10}){0,3}\\{1,4})([^\s\\&\"',;]{4,80})(?![^\s\\\"',;])", re.IGNORECASE
+)
 """Windows takes the serial number of a USB device into the name of its instance; a name with & was made by Windows."""
 _OF_A_KEY = re.compile(r"(?<!\w)[0-9A-F]{4}(?: {1,2}[0-9A-F]{4}){9}(?!\w)")
 """The fingerprint of a PGP key."""

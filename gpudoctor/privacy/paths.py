@@ -71,7 +71,8 @@ _FHS = frozenset(
 _OF_SYSTEMS = _FHS | {"nix", "gnu", "system", "library", "applications", "private", "volumes", "snap", "init"}
 _SOFTWARE_ROOT = re.compile(
     r"/(?:run/user|opt|tmp|var/tmp|var/(?:cache|crash)|(?:usr/share|etc/apt)/keyrings|(?:private/)?var/folders/\w\w/\w{1,64}/[0CTX]"
-    r"|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:", re.IGNORECASE
+    r"|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:",
+    re.IGNORECASE,
 )
 _OF_PEOPLE = frozenset({"users", "user", "home", "homes", "people", "personal", "nethome", "accounts"})
 _KEPT_HOMES = frozenset({"public", "default", "default user", "all users", "shared", "linuxbrew"})
@@ -169,7 +170,9 @@ class Paths:
         if lowered in self._words or _TOOL.fullmatch(lowered):
             return True
         words = re.findall(r"[^\W\d_]+", lowered)
-        return all((len(word) <= 2 and word.isascii()) or word in FOLDERS or self._technical(word) for word in words) and not _looks_private(lowered, words)
+        return all(
+            (len(word) <= 2 and word.isascii()) or word in FOLDERS or self._technical(word) for word in words
+        ) and not _looks_private(lowered, words)
 
 
 def _looks_private(lowered: str, words: list[str]) -> bool:

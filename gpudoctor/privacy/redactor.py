@@ -124,7 +124,9 @@ class Redactor:
             return text
         if is_json(text):
             return in_json(
-                text, self._server_key if free else self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None)
+                text,
+                self._server_key if free else self.key,
+                lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None),
             )
         if is_xml(text):
             return in_xml(
