@@ -11,7 +11,8 @@ from gpudoctor.privacy.pseudonyms import is_ours
 from gpudoctor.system.system_names import WORD_VARIABLES
 
 _PERSON = re.compile(
-    r"((?:\b(?:signed-off|co-authored|co-developed|reviewed|tested|reported|acked|suggested)-by|\bregistered ?(?:owner|user)|\bprimary ?owner ?name|\buser name(?=: )|\buser\.name"
+    r"((?:\b(?:signed-off|co-authored|co-developed|reviewed|tested|reported|acked|suggested)-by|\bregistered ?(?:owner|user)"
+    r"|\bprimary ?owner ?name|\buser name(?=: )|\buser\.name"
     r"|\[user\][ \t]{0,4}name|\breal name|\bfull name|\bdisplay name|\bgit_(?:author|committer)_name)[\"']?[ \t]{0,40}[:=][ \t]{0,40}[\"']?"
     r"|\bfull name[ \t]{3,40}|\blogin: [^\s:]{1,64}[ \t]{1,40}name: )"
     r"([^\W\d_][^\n<>(){}\[\]:;,\"|=]{1,60})",

@@ -88,7 +88,9 @@ _OF_A_KEY = re.compile(r"(?<!\w)[0-9A-F]{4}(?: {1,2}[0-9A-F]{4}){9}(?!\w)")
 
 _BY_LABEL = (
     (("mac", "addr", "ether", "server", "bssid"), _BARE_MAC), (("guid", "_name", "ww", "naa.", "eui", "hostid"), _NAMED_HEX),
-    (("ata-", "nvme-", "scsi-", "usb-", "mmc-"), _DISK), (_STEMS, _NUMBERED), (("device id", "eui-64"), _GROUPED_HEX), (("vid_",), _USB_INSTANCE), (("arn:",), _ARN), (("lat", "lon"), _PLACE),
+    (("ata-", "nvme-", "scsi-", "usb-", "mmc-"), _DISK), (_STEMS, _NUMBERED), (("device id", "eui-64"), _GROUPED_HEX),
+    (("vid_",), _USB_INSTANCE),
+    (("arn:",), _ARN), (("lat", "lon"), _PLACE),
     (("birth", "dob"), _BORN), (("uuid=",), _FAT),
 )  # fmt: skip
 """What a number is called in a line in lower case, and the expression that finds it there."""

@@ -9,7 +9,7 @@ changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from gpudoctor.model.deadline import Deadline
@@ -71,18 +71,20 @@ class Redactor:
         self._users: set[str] = set()
         self._words = Words(protected)
         self._unknown = UnknownWords(protected)
-        self._paths = Paths(self.stand_in, self._is_technical, protected, self._users, self._unknown.stays)
+        self._paths = Paths(self.stand_in, TECHNICAL.__contains__, protected, self._users, self._unknown.stays)
         self._network = ServerNames(self, self._paths, protected, self._unknown.stays)
         self._numbers_in = Numbers(self, protected, self._learn_serial)
         self._secrets = Secrets(self.secret)
-        self._labels = Labels(self, self._is_technical)
+        self._labels = Labels(self, TECHNICAL.__contains__)
         self._places = NamePlaces(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
         self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}
         """Redacted lines by their original, with the counts of their replacements."""
         self._generation = 0
-        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
+        self._below_domain = patterns.any_of(
+            names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE
+        )
         for user in names.users:
             self.learn("user", user)
         for host in names.hosts:
@@ -93,7 +95,7 @@ class Redactor:
             self.learn(kind, word)
         for path in sorted(names.paths, key=len):
             self._learn_path(path)
-        self._path_pattern = _any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
+        self._path_pattern = patterns.any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
 
     # what is asked
 
@@ -170,8 +172,7 @@ class Redactor:
 
     def _server_key(self, key: str) -> str:
         """Redacts a key of a setting, which may be the name of a server, too."""
-        redacted = str(self.key(key))
-        return self._places.in_line(redacted, redacted.lower()) if "." in redacted else redacted
+        return self._places.in_line(redacted, redacted.lower()) if "." in (redacted := str(self.key(key))) else redacted
 
     def field(self, key: str, value: Any, free: bool = False) -> Any:
         """Redacts a value by the name of its key. Every text below a key for messages is of no known type."""
@@ -191,7 +192,7 @@ class Redactor:
             return value
         if patterns.SERIAL_KEY.search(lowered):
             return value.replace(bare, self._serial_number(bare))
-        if patterns.SECRET_KEY.search(lowered) and not _is_technical_setting(bare):
+        if patterns.SECRET_KEY.search(lowered) and not patterns.SETTING.fullmatch(bare):
             return self._count("secret", "<secret>")
         if key.upper() in USER_VARIABLES and re.fullmatch(r"[^\s\\/:]+", bare):
             return value.replace(bare, self.user_of_context(bare))
@@ -243,9 +244,6 @@ class Redactor:
         self.counts = before
         if mapped != path:
             self._literal_paths[path] = mapped
-
-    def _is_technical(self, word: str) -> bool:
-        return word in TECHNICAL
 
     def _is_distinct(self, name: str) -> bool:
         """Whether the name can be distinguished from technical words: at least one of its words is not technical."""
@@ -324,9 +322,9 @@ class Redactor:
             line = patterns.SERIAL.sub(self._serial, line)
         line = self._numbers_in.in_line(self._numbers_in.uuids(line), lowered)
         line = self._places.in_line(self._people(self._labels.in_line(line, lowered)), lowered)
-        if line.startswith("|") and not free:
-            line = patterns.PROCESS_ROW.sub(lambda m: m[1] + self._without_unknown(m[2]), line)
-        return self._without_unknown(line) if free else line
+        if free:
+            return self._without_unknown(line)
+        return patterns.PROCESS_ROW.sub(lambda m: m[1] + self._without_unknown(m[2]), line) if line[:1] == "|" else line
 
     def _without_unknown(self, text: str) -> str:
         return self._unknown.replaced(text, lambda word: self.stand_in("name", word))
@@ -402,12 +400,3 @@ class Redactor:
     def _count(self, kind: str, replacement: str) -> str:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         return replacement
-
-
-def _is_technical_setting(value: str) -> bool:
-    return re.fullmatch(r"\d{1,3}|true|false|yes|no|on|off|file|auto|keyring", value, re.IGNORECASE) is not None
-
-
-def _any_of(words: Iterable[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
-    choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
-    return re.compile(f"{before}(?:{choices}){after}", flags) if choices else None
