@@ -32,10 +32,8 @@ _PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
 _PLACES = ("folder", "file", "project", "share")
 _ROUNDS = 4
 UNREAD = "<not read>"
-_CACHED = 50_000
-"""Lines whose outcome is remembered: logs repeat themselves."""
-_EXACT = ("ip", "ipv6", "ipv6-link", "mac", "uuid", "machine-id")
-"""Nobody and nothing else is called so."""
+_CACHED = 50_000  # lines whose outcome is remembered: logs repeat themselves
+_EXACT = ("ip", "ipv6", "ipv6-link", "mac", "uuid", "machine-id")  # nobody and nothing else is called so
 _COUNTED = {"ipv6": "ip", "ipv6-link": "ip", "amd-uuid": "uuid", "machine-id": "uuid", "file": "folder"}
 _MESSAGES = frozenset(
     """message messages error errors why reason note notes log logs line lines text detail details explanation evidence title stderr stdout
@@ -196,8 +194,7 @@ class Redactor:
             return self._count("secret", "<secret>")
         if key.upper() in USER_VARIABLES and re.fullmatch(r"[^\s\\/:]+", bare):
             return value.replace(bare, self.user_of_context(bare))
-        account = patterns.ACCOUNT.fullmatch(bare) if key.upper() in USER_VARIABLES else None
-        if account:
+        if key.upper() in USER_VARIABLES and (account := patterns.ACCOUNT.fullmatch(bare)):
             return value.replace(bare, self.host_of_context(account[1]) + account[2] + self.user_of_context(account[3]))
         if key.upper() in HOST_VARIABLES and re.fullmatch(r"[\w.-]+", bare) and re.search(r"[A-Za-z]", bare):
             return value.replace(bare, self.host_of_context(bare))
