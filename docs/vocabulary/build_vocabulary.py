@@ -23,6 +23,20 @@ _VENDORS = frozenset("10de 1002 1022 8086 144d 15b3 10ec 14e4 1b21 15b7 14c3 1af
 RARE = 12
 """Files that a plain English word or a name must stand in to count as technical: wombat is a driver's joke, amber is a generation."""
 _NOBODY = frozenset("bob john jack smith rabbit nautilus wombat".split())
+_FURTHER = frozenset(
+    """
+    3dnowprefetch adx amddrm amdkcl amdttm amdxcp aname apport avx512bw avx512cd avx512dq avx512vbmi avx512vl axolotl bdfid
+    besteffort biosdevname bitalg bos03 clflushopt clwb colossalai conmon constexpr coopmat coopvec cpasync crio cudafe cuobjdump
+    dcdebugmask dcfeaturemask dracut drmgpusvm exl2 exllamav2 exllamav3 expt fatbinary flashattn fsgsbase fusectl fxsr gdrcopy
+    gfni gpusvm gscfi gvfsd handoff hdim invpcid irqaffinity isolcpus kubepods lcy02 ldmatrix libpod linuxkit lmdeploy logbsize
+    logbufs lora lowerdir lxcfs machete maxrregcount mfma mhwd movbe mqueue msccl mscclpp msize netifnames nolapic nopl noretry
+    noserverino nosplash noxattr nsdelegate numa nvmeof nvptx okay omnitrace osi ospke osxsave panic pge pku pni popcnt posixacl
+    ppfeature ppfeaturemask ptmxmode rdpid rdseed rdtscp recursiveprot rocprof rocprofv3 rocwmma simdgroup skew slurmstepd softdep
+    splash strictatime subvolid switcheroo swrast symlinkroot torchtitan ubuntu1 vbmi2 virtiofs vmlinuz vpclmulqdq vpopcntdq
+    vramlimit warp wmma wti xcompiler xcudafe xgetbv1 xlinker xptxas xsavec xsaveopt xtopology
+    """.split()
+)
+"""Parameters of the kernel and of mounts, flags of processors, options of compilers and names of tools that the sources above lack."""
 _KEPT_FROM_NAMES = frozenset(
     """
     mei gart adlp adls adln rplp mtlp dg2 bmg lnl ptl pty mok plymouth drvfs dxg gem gsc huc guc drmfb simpledrmdrmfb jammy noble focal
@@ -108,7 +122,7 @@ def main() -> None:
         technical |= {word for path in folder.rglob("*") for word in words_of(path.stem.replace("_", " ")) if word not in rare}
     technical |= {word for word, files in told.items() if files >= given.least_texts}
     technical |= {word for word in known if word not in names and (word not in usual or word in technical)}
-    words = english | (technical - (names - english)) | _KEPT_FROM_NAMES
+    words = english | (technical - (names - english)) | _KEPT_FROM_NAMES | _FURTHER
     words -= _NOBODY
     given.output.write_text("\n".join(sorted(words)) + "\n", encoding="ascii")
 

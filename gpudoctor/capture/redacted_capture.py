@@ -26,11 +26,19 @@ _METADATA = lazy(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
 _METADATA_KEPT = lazy(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
 """The fields of a distribution's metadata that installers read; not its authors, their addresses or the description."""
 _TYPED = frozenset(
-    """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc
-    nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls sysctl system_profiler systemd-detect-virt uname
+    """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe nvcc
+    nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls system_profiler systemd-detect-virt uname
     vipu vulkaninfo xpu-smi""".split()
 )
 """Programs whose answers a probe reads field by field."""
+_OF_A_SYSTEM = lazy(
+    r"files/(?:usr|opt|lib\w*|bin|dev|boot|sys(?!.*/node_desc$)|run|snap|nix|System|Library|Applications|var/lib)/|files/proc/(?!cmdline$|\d|self/|mounts$)"
+    r"|files/etc/(?:os-release|lsb-release|group|passwd|hosts|ld\.so\.conf|OpenCL/|vulkan/|nvidia-container|alternatives/)"
+    r"|.*/(?:(?:site|dist)-packages/|conda-meta/|pyvenv\.cfg$|(?:Program Files|Windows)\b)"
+)
+"""Files that the kernel or a package wrote. People write the others: settings, and what a process was given."""
+_ATTRIBUTE = lazy(r"files/sys/.*/(serial|serial_number|unique_id|\w+_serial|\w*asset_tag)$")
+"""Files below /sys whose name says what the number in them is."""
 _PATH_TABLES = ("links.toml", "realpaths.toml")
 
 
@@ -131,7 +139,10 @@ def _file(name: str, content: bytes, hide: Redactor) -> bytes:
     if name in _PUBLIC_FILES or not content:
         return content
     text = _short(name, content)
-    return (text if name == _DPKG else hide.text(text)).encode("utf-8", "replace")
+    attribute = _ATTRIBUTE.match(name)
+    if attribute:
+        return hide.keyed(attribute[1], text).encode("utf-8", "replace")
+    return (text if name == _DPKG else hide.text(text, _OF_A_SYSTEM.match(name) is None)).encode("utf-8", "replace")
 
 
 def _short(name: str, content: bytes) -> str:
@@ -155,7 +166,10 @@ def _command(entry: Mapping[str, Any], hide: Redactor) -> dict[str, Any]:
 
 
 def _is_typed(argv: Collection[str]) -> bool:
-    """Whether a command's output has fields of known types: devices, versions, packages. A log or an unknown program has none."""
+    """Whether a command's output has fields of known types: devices, versions, packages. A log, a list of processes or an unknown
+    program has none."""
+    if any(word.startswith(("--query-compute-apps", "--showpid", "pmon")) for word in argv):
+        return False
     program = next(iter(argv), "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
     return program in _TYPED or program == CHILD or (program.startswith("python") and "--version" in argv)
 

@@ -35,6 +35,7 @@ _NETWORK = re.compile(
 )
 _BEFORE = 40
 _VERSION_SIGN = re.compile(r"(?:==|[<>~!]=|[<>]|\bv|[\w)]-|@ ?|\bver(?:sion)?[ =:]{1,4})$")
+_PORT = re.compile(r"(?:^|[=, ])\d{1,5}@$")
 _BEFORE_WORDS = re.compile(r"[\w.+/-]+")
 _BETWEEN = re.compile(r"[\d.]+|from|to|is|was|and|or|the|a|by|with|than", re.IGNORECASE)
 _MAC = re.compile(
@@ -45,7 +46,7 @@ _MAC = re.compile(
 _BARE_MAC = re.compile(r"(\b(?:mac|ether|hwaddr|bssid|bdaddr|lladdr|server \w{1,60})[ =:]{1,3})([0-9a-f]{12})(?![0-9a-f])", re.IGNORECASE)
 _FOUR_GROUPS = re.compile(r"(?<![\w:.])[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:.])", re.IGNORECASE)
 _NAMED_HEX = re.compile(
-    r"(\b(?:[a-z_]{0,20}guid|(?:port|node)_name|ww[pn]?n|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])",
+    r"(\b(?:[a-z_]{0,20}guid|hostid|(?:port|node)_name|ww[pn]?n|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])",
     re.IGNORECASE,
 )
 _UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
@@ -76,9 +77,20 @@ _MANY_DIGITS = re.compile(r"\d[\d ()/-]{7}\d")
 _FAT = re.compile(r"(\bUUID=\"?)([0-9A-F]{4}-[0-9A-F]{4})(?![\w-])")
 
 
+_GROUPED_HEX = re.compile(r"(\b(?:wwn device id|eui-64)\W{1,4})([0-9a-f]? ?[0-9a-f]{6} [0-9a-f]{9,10})(?![0-9a-f])", re.IGNORECASE)
+_USB_INSTANCE = re.compile(
+    r"(\bVID_[0-9A-F]{4}&PID_[0-9A-F]{4}(?:&\w{1,10}){0,3}\\{1,4})([^\s\\&\"',;]{4,80})(?![^\s\\\"',;])", re.IGNORECASE
+)
+"""Windows takes the serial number of a USB device into the name of its instance; a name with & was made by Windows."""
+_OF_A_KEY = re.compile(r"(?<!\w)[0-9A-F]{4}(?: {1,2}[0-9A-F]{4}){9}(?!\w)")
+"""The fingerprint of a PGP key."""
+
+
 _BY_LABEL = (
-    (("mac", "addr", "ether", "server", "bssid"), _BARE_MAC), (("guid", "_name", "ww", "naa.", "eui"), _NAMED_HEX),
-    (("ata-", "nvme-", "scsi-", "usb-", "mmc-"), _DISK), (_STEMS, _NUMBERED), (("arn:",), _ARN), (("lat", "lon"), _PLACE),
+    (("mac", "addr", "ether", "server", "bssid"), _BARE_MAC), (("guid", "_name", "ww", "naa.", "eui", "hostid"), _NAMED_HEX),
+    (("ata-", "nvme-", "scsi-", "usb-", "mmc-"), _DISK), (_STEMS, _NUMBERED), (("device id", "eui-64"), _GROUPED_HEX),
+    (("vid_",), _USB_INSTANCE),
+    (("arn:",), _ARN), (("lat", "lon"), _PLACE),
     (("birth", "dob"), _BORN), (("uuid=",), _FAT),
 )  # fmt: skip
 """What a number is called in a line in lower case, and the expression that finds it there."""
@@ -117,6 +129,7 @@ class Numbers:
         if _MANY_DIGITS.search(line):
             line = _PHONE.sub(lambda m: (m[1] or "") + self._namer.stand_in("label", m[2] or m[0]), line)
             line = _CARD.sub(lambda m: self._namer.stand_in("label", m[0]) if _sums_up(m[0]) else m[0], line)
+            line = _OF_A_KEY.sub(lambda m: self._namer.stand_in("label", m[0]), line)
             line = _IBAN.sub(lambda m: self._namer.stand_in("label", m[0]), line)
         return line
 
@@ -194,6 +207,8 @@ class Numbers:
             return found
         before = match.string[max(match.start() - _BEFORE, 0) : match.start()]
         after = match.string[match.end() : match.end() + 8]
+        if _PORT.search(before):
+            return self._namer.address(found)
         if _VERSION_SIGN.search(before):
             return found
         if re.match(r":\d{2,5}\b|/(?:[12]?\d|3[0-2])\b", after):

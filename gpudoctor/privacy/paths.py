@@ -41,13 +41,14 @@ _STARTS = re.compile(
     r"|[\\/]{2,4}wsl(?:\$|\.localhost)[\\/]{1,4}[^\s\\/:]{1,40}[\\/]{1,4}home[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|/?[A-Za-z]:(?=[\\/]{1,4}(?!Users|Windows|Program|\$|\d)[^\s\\/:;,\"'<>|)(]+[\\/])"
     r"|~[a-z][\w.-]{1,40}(?=/)"
-    r"|/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|mnt|media|groups?|cluster|apps?|sw|soft|software|projects?"
+    r"|/(?:private/)?var/folders/\w\w/\w{1,64}/[0CTX](?=/)|/(?:usr/share|etc/apt)/keyrings(?=/)"
+    r"|/(?:run/user|opt|tmp|var/tmp|var/(?:cache|mail|crash|spool/(?:mail|cron(?:/crontabs)?))|dev/mapper|dev/disk/by-label|mnt|media|groups?|cluster|apps?|sw|soft|software|projects?"
     r"|proj|p|g|fs\w{0,4}|ceph\w{0,4}"
     r"|pfs|hpc\w{0,6}|nas\w{0,6}|storage\w{0,6}|bulk|archive|work\w{0,8}|data\w{0,8}|models?|app|repo|src|workspace\w{0,4}"
     r"|content|kaggle|root)(?=/)"
     r"|/(?:data\d*|datasets?|scratch\d*|mnt|srv|work\d*|workspaces?|projects?|nfs\d*|export|storage\d*|vol\d*|lustre|gpfs|beegfs|cluster"
     r"|raid\d*|ssd\d*|hdd\d*|shared?|u)(?=/))"
-    r"(?P<rest>(?:[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+)*)",
+    r"(?P<rest>(?:[\\/]{1,4}(?:OneDrive - [^\\/:;,\"'<>|\n]{1,60}|[^\s\\/:;,\"'<>|)(\]\[}]+))*)",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(r"(?<![\w./\\~:<>$})*-])/(?P<first>[^\s\\/:;,\"'<>|)(\]\[}{]{1,100})(?:/[^\s\\/:;,\"'<>|)(\]\[}{]{1,200})+")
@@ -69,7 +70,9 @@ _FHS = frozenset(
 )
 _OF_SYSTEMS = _FHS | {"nix", "gnu", "system", "library", "applications", "private", "volumes", "snap", "init"}
 _SOFTWARE_ROOT = re.compile(
-    r"/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:", re.IGNORECASE
+    r"/(?:run/user|opt|tmp|var/tmp|var/(?:cache|crash)|(?:usr/share|etc/apt)/keyrings|(?:private/)?var/folders/\w\w/\w{1,64}/[0CTX]"
+    r"|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:",
+    re.IGNORECASE,
 )
 _OF_PEOPLE = frozenset({"users", "user", "home", "homes", "people", "personal", "nethome", "accounts"})
 _KEPT_HOMES = frozenset({"public", "default", "default user", "all users", "shared", "linuxbrew"})
@@ -167,7 +170,9 @@ class Paths:
         if lowered in self._words or _TOOL.fullmatch(lowered):
             return True
         words = re.findall(r"[^\W\d_]+", lowered)
-        return all(len(word) <= 2 or word in FOLDERS or self._technical(word) for word in words) and not _looks_private(lowered, words)
+        return all(
+            (len(word) <= 2 and word.isascii()) or word in FOLDERS or self._technical(word) for word in words
+        ) and not _looks_private(lowered, words)
 
 
 def _looks_private(lowered: str, words: list[str]) -> bool:

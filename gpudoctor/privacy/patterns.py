@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 SECRET_KEY = re.compile(
-    r"password|passwd|passphrase|secret|credential|api_?key|access_?key|private_?key|account_?key|(?:^|_)(?:token|auth|pat|cookie)$|_pwd$"
+    r"password|passwd|passphrase|secret|credential|api_?key|access_?key|private_?key|account_?key|(?:^|_)(?:token|auth|pat|cookie|psk)$|_pwd$"
+    r"|(?:identity|refresh|access|auth|bearer|session|id)_?token$|(?:auth|api)tok$"
     r"|(?:^|_)(?:ssh|encryption|signing|license|auth)_?key$|^(?:wandb|openai|hf|huggingface|github|gitlab|aws)_(?:.*_)?(?:key|token)",
     re.IGNORECASE,
 )
@@ -26,11 +28,12 @@ AMD_UUID = re.compile(r"(?<![\w-])GPU-([0-9a-f]{16})(?![\w-])", re.IGNORECASE)
 SID = re.compile(r"(?<![\w-])S-1-5-21(?:-\d{1,12}){3,5}(?![\w-])")
 MACHINE_ID = re.compile(r"((?:machine|boot|invocation)[ _-]?id[\"']?\s{0,8}[:=]\s{0,8}[\"']?)([0-9a-f]{32})(?![0-9a-f])", re.IGNORECASE)
 SERIAL = re.compile(
-    r"((?:\bdevice serial number |(?:\b|_)(?:serial(?:[ _-]?(?:number|no|num))?|s/n|unique[ _]id|asset[ _]?tag)[\"']?"
+    r"((?:\bdevice serial number |(?:\b|_)(?:serial(?:[ _-]?(?:number|no|num))?|s/n|unique[ _]id|asset[ _]?tag"
+    r"|gpu pdi|provisioning udid)[\"']?"
     r"[ \t]{0,60}(?:\([^)\n]{0,60}\))?[ \t]{0,60}(?:[:=>](?!=)[ \t]{0,60}){1,4}[\"']?))([^\s\"'<>,}/]+(?![^\s\"'<>,}]))",
     re.IGNORECASE,
 )
-SERIAL_KEY = re.compile(r"(^|[_ -])(serial([_ -]?(number|no|num))?|unique_?id|asset_?tag|udid|provisioning_?udid)$", re.IGNORECASE)
+SERIAL_KEY = re.compile(r"(^|[_ -])(serial([_ -]?(no|num))?|udid|pdi)$|(serial[_ -]?number|unique_?id|asset_?tag|_udid)$", re.IGNORECASE)
 NOTHING = frozenset({"", "n/a", "[n/a]", "none", "unknown", "0", "null", "not", "[not", "0x0", "true", "false", "default", "disabled"})
 """What stands where there is no number or secret."""
 UNAME = re.compile(r"^((?:Linux|Darwin) )(?!version )(\S+)(?= \d+\.\d+)", re.MULTILINE)
@@ -47,6 +50,7 @@ LOG_HOST = re.compile(
 """syslog, journalctl -o short, short-iso and short-monotonic name the host before the program."""
 HOST_FIELD = re.compile(
     r"(\b(?:static |transient |pretty )?(?:hostname|host name|nodename|node name|(?:computer|machine) ?name|dns ?host ?name|fqdn"
+    r"|(?:cs|ps ?computer|system|client)name|workgroup"
     r"|logonserver|userdomain|user ?dns ?domain|dns ?domain)[\"']?[ \t]{0,40}[=:](?!=)[ \t]{0,40}[\"']?)"
     r"(\\{0,4})([A-Za-z0-9][\w.-]{0,250})",
     re.IGNORECASE,
@@ -55,6 +59,14 @@ USER_FIELD = re.compile(
     r"((?<![A-Za-z0-9])(?:USER|LOGNAME|uid(?==[A-Za-z])|USERNAME|SUDO_USER|RUSER|ruser|username|uname|login name)[\"']?(?:=|: )[\"']?)"
     r"([^\s;,:\"'<>()=\\/]{1,100})"
 )
+PROCESS_ROW = re.compile(
+    r"^(\|[ ]{1,8}\d{1,3}(?:[ ]{1,8}(?:N/A|\d{1,4})){0,2}[ ]{1,12}\d{1,10}[ ]{1,8}[CGM+]{1,3}[ ]{1,8})(\S[^\n|]{0,200})(?=\|[ ]*$)"
+)
+"""A process in the table of nvidia-smi, which cuts long paths off at their beginning."""
+SETTING = re.compile(r"\d{1,3}|true|false|yes|no|on|off|file|auto|keyring", re.IGNORECASE)
+"""The value of a field with the name of a secret that is none."""
+ACCOUNT = re.compile(r"([\w.-]{1,250})(\\{1,4})([^\s\\/:]{1,100})")
+"""An account of a Windows domain."""
 AT_HOST = re.compile(r"(?<![\w.+-])([\w.-]{1,64})@([\w.-]{1,250})(?=[:\s~\])\"',;]|$)")
 ID_LINE = re.compile(r"\buid=\d+\([^\n]*")
 LISTING = re.compile(
@@ -86,3 +98,9 @@ DOTTED_NAME = re.compile(r"(?<![\w./\\@:-])(?:[^\W_][\w-]{0,62}\.){1,10}(?:xn--[
 WINDOWS_NAME = re.compile(r"(?<![\w-])(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12}(?![\w-])")
 """The name that Windows generates for a computer."""
 CONTAINER_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+def any_of(words: Iterable[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
+    """One of the words, the longest first, between two expressions; None for no words."""
+    choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
+    return re.compile(f"{before}(?:{choices}){after}", flags) if choices else None

@@ -27,6 +27,7 @@ _PROGRAMS_ABOUT_USERS = re.compile(
     r"([^\W\d_][\w.-]{1,63})(?=[\s:;,.()'\"]|$)"
 )
 _USER_STEMS = ("user", "sudo", "owne", "cron[", "chown", "author", "accepted", "failed", "su -", "su:")
+_HOST_FIELDS = ("host", "node", "computer", "machine", "fqdn", "logon", "domain", "csname", "systemname", "clientname", "workgroup")
 _HOST_STEMS = ("connect to", "resolve", "srun", "mpirun", "route to host", "nodelist", "rdzv", "master_addr", "server ")
 _NOT_PEOPLE = frozenset(
     "root nobody the a an is not and or id name space mode data driver library process to from with in of for that has".split()
@@ -37,6 +38,9 @@ _TO_HOST = re.compile(
     r"|\bNodeList=|SLURM_\w{0,20}NODELIST=|\brdzv[_-]endpoint[ =]"
     r"|\bMASTER_ADDR=|\bSERVER )\W?)([A-Za-z][\w.-]{1,100})"
 )
+
+_SIGNER = re.compile(r"[A-Za-z0-9][\w.-]{1,62}(?= Secure Boot Module Signature key)")
+"""A distribution gives the key that signs modules the name of the host."""
 
 
 class PlaceNamer(Protocol):
@@ -71,12 +75,14 @@ class NamePlaces:
             line = patterns.BUILT_BY.sub(lambda m: f"{m[1]}{namer.user_of_context(m[2])}@{namer.host_of_context(m[3])}", line)
         if ": " in line:
             line = patterns.LOG_HOST.sub(lambda m: m[1] + namer.host_of_context(m[2]), line)
-        if any(stem in lowered for stem in ("host", "node", "computer", "machine", "fqdn", "logon", "domain")):
+        if any(stem in lowered for stem in _HOST_FIELDS):
             line = patterns.HOST_FIELD.sub(lambda m: m[1] + m[2] + namer.host_of_context(m[3]), line)
         if any(stem in lowered for stem in ("user", "logname", "login", "uname")):
             line = patterns.USER_FIELD.sub(lambda m: m[1] + namer.user_of_context(m[2]), line)
         if any(stem in lowered for stem in _USER_STEMS):
             line = _PROGRAMS_ABOUT_USERS.sub(self._about, line)
+        if "secure boot module" in lowered:
+            line = _SIGNER.sub(lambda m: m[0] if self._technical(m[0]) else namer.host_of_context(m[0]), line)
         if any(stem in lowered for stem in _HOST_STEMS):
             line = _TO_HOST.sub(self._to, line)
         line = self._listed(line)

@@ -9,7 +9,7 @@ changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from gpudoctor.model.deadline import Deadline
@@ -32,10 +32,8 @@ _PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
 _PLACES = ("folder", "file", "project", "share")
 _ROUNDS = 4
 UNREAD = "<not read>"
-_CACHED = 50_000
-"""Lines whose outcome is remembered: logs repeat themselves."""
-_EXACT = ("ip", "ipv6", "ipv6-link", "mac", "uuid", "machine-id")
-"""Nobody and nothing else is called so."""
+_CACHED = 50_000  # lines whose outcome is remembered: logs repeat themselves
+_EXACT = ("ip", "ipv6", "ipv6-link", "mac", "uuid", "machine-id")  # nobody and nothing else is called so
 _COUNTED = {"ipv6": "ip", "ipv6-link": "ip", "amd-uuid": "uuid", "machine-id": "uuid", "file": "folder"}
 _MESSAGES = frozenset(
     """message messages error errors why reason note notes log logs line lines text detail details explanation evidence title stderr stdout
@@ -71,18 +69,20 @@ class Redactor:
         self._users: set[str] = set()
         self._words = Words(protected)
         self._unknown = UnknownWords(protected)
-        self._paths = Paths(self.stand_in, self._is_technical, protected, self._users, self._unknown.stays)
+        self._paths = Paths(self.stand_in, TECHNICAL.__contains__, protected, self._users, self._unknown.stays)
         self._network = ServerNames(self, self._paths, protected, self._unknown.stays)
         self._numbers_in = Numbers(self, protected, self._learn_serial)
         self._secrets = Secrets(self.secret)
-        self._labels = Labels(self, self._is_technical)
+        self._labels = Labels(self, TECHNICAL.__contains__)
         self._places = NamePlaces(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
         self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}
         """Redacted lines by their original, with the counts of their replacements."""
         self._generation = 0
-        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
+        self._below_domain = patterns.any_of(
+            names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE
+        )
         for user in names.users:
             self.learn("user", user)
         for host in names.hosts:
@@ -93,7 +93,7 @@ class Redactor:
             self.learn(kind, word)
         for path in sorted(names.paths, key=len):
             self._learn_path(path)
-        self._path_pattern = _any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
+        self._path_pattern = patterns.any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
 
     # what is asked
 
@@ -124,7 +124,9 @@ class Redactor:
             return text
         if is_json(text):
             return in_json(
-                text, self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None)
+                text,
+                self._server_key if free else self.key,
+                lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None),
             )
         if is_xml(text):
             return in_xml(
@@ -166,6 +168,10 @@ class Redactor:
             return key
         return self.path(key) if _PATH_KEY.search(key) else self._words.replaced(key, self.stand_in)
 
+    def _server_key(self, key: str) -> str:
+        """Redacts a key of a setting, which may be the name of a server, too."""
+        return self._places.in_line(redacted, redacted.lower()) if "." in (redacted := str(self.key(key))) else redacted
+
     def field(self, key: str, value: Any, free: bool = False) -> Any:
         """Redacts a value by the name of its key. Every text below a key for messages is of no known type."""
         lowered = key.lower()
@@ -184,10 +190,12 @@ class Redactor:
             return value
         if patterns.SERIAL_KEY.search(lowered):
             return value.replace(bare, self._serial_number(bare))
-        if patterns.SECRET_KEY.search(lowered) and not _is_technical_setting(bare):
+        if patterns.SECRET_KEY.search(lowered) and not patterns.SETTING.fullmatch(bare):
             return self._count("secret", "<secret>")
         if key.upper() in USER_VARIABLES and re.fullmatch(r"[^\s\\/:]+", bare):
             return value.replace(bare, self.user_of_context(bare))
+        if key.upper() in USER_VARIABLES and (account := patterns.ACCOUNT.fullmatch(bare)):
+            return value.replace(bare, self.host_of_context(account[1]) + account[2] + self.user_of_context(account[3]))
         if key.upper() in HOST_VARIABLES and re.fullmatch(r"[\w.-]+", bare) and re.search(r"[A-Za-z]", bare):
             return value.replace(bare, self.host_of_context(bare))
         if key.upper() in WORD_VARIABLES and re.fullmatch(r"[\w. +-]+", bare) and not self._paths.stays(bare):
@@ -233,9 +241,6 @@ class Redactor:
         self.counts = before
         if mapped != path:
             self._literal_paths[path] = mapped
-
-    def _is_technical(self, word: str) -> bool:
-        return word in TECHNICAL
 
     def _is_distinct(self, name: str) -> bool:
         """Whether the name can be distinguished from technical words: at least one of its words is not technical."""
@@ -310,11 +315,16 @@ class Redactor:
         if "@" in line:
             line = patterns.EMAIL.sub(lambda _: self._count("email", "<email>"), line)
         line = self._network.shares(line)
-        if "serial" in lowered or "s/n" in lowered or "unique" in lowered or "asset" in lowered:
+        if "serial" in lowered or "s/n" in lowered or "unique" in lowered or "asset" in lowered or "pdi" in lowered or "udid" in lowered:
             line = patterns.SERIAL.sub(self._serial, line)
         line = self._numbers_in.in_line(self._numbers_in.uuids(line), lowered)
         line = self._places.in_line(self._people(self._labels.in_line(line, lowered)), lowered)
-        return self._unknown.replaced(line, lambda word: self.stand_in("name", word)) if free else line
+        if free:
+            return self._without_unknown(line)
+        return patterns.PROCESS_ROW.sub(lambda m: m[1] + self._without_unknown(m[2]), line) if line[:1] == "|" else line
+
+    def _without_unknown(self, text: str) -> str:
+        return self._unknown.replaced(text, lambda word: self.stand_in("name", word))
 
     def _people(self, text: str) -> str:
         """Replaces paths, then names."""
@@ -387,12 +397,3 @@ class Redactor:
     def _count(self, kind: str, replacement: str) -> str:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         return replacement
-
-
-def _is_technical_setting(value: str) -> bool:
-    return re.fullmatch(r"\d{1,3}|true|false|yes|no|on|off|file|auto|keyring", value, re.IGNORECASE) is not None
-
-
-def _any_of(words: Iterable[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
-    choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
-    return re.compile(f"{before}(?:{choices}){after}", flags) if choices else None

@@ -39,8 +39,10 @@ _NAME = re.compile(
     r"|licen[sc]e_|auth_|master_|service_|storage_|shared_|secret_)key(?:_id)?|apikey|token|credentials?|sig|signature"
     r"|session_?id|session|cookie|bearer"
     r"|kennwort|contrase\w{1,2}a|auth|pin|pin_code|activation_code|recovery_codes?|one_time_code|connection_string"
-    r"|sid)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
+    r"|sid|rootpw|adminpw|psk)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
 )
+_GLUED = re.compile(r"(?:token|passw(?:or)?d|authtok|apitok|(?:api|signing|private|secret|access|account|master|encryption)key)$")
+"""The end of a name without marks between its words: identitytoken."""
 _SPOKEN = re.compile(
     r"\b((?:password|passphrase|passwort|kennwort|passwd)(?: for [^\s:]{1,60}(?: [^\s:]{1,60})?)?(?: is)?:? "
     r"|(?:wandb|huggingface-cli|hf|docker|ngc|gh|az|modal) (?:auth )?login (?:--\w+[ =])?|sshpass -p ?|(?:mysql|mysqldump"
@@ -58,9 +60,11 @@ _AUTHORIZATION = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"\b((?:set-)?cookie2?\\?[\"']?\s{0,4}:\s{0,4})([^\n]*\S)", re.IGNORECASE)
-_OPTION = re.compile(
-    r"((?<![\w-])--?(?:password|passwd|pass|token|secret|api-key|access-token|auth|pat|key)[ =])([^\s\"'-][^\s\"']*)", re.IGNORECASE
-)
+_OPTION = re.compile(r"((?<![\w-])--?([A-Za-z][\w-]{1,60})[ =])([^\s\"'-][^\s\"']*)")
+_MASKED = re.compile(r"(?<![\w*-])(?=[\w-]{0,40}\d)[\w-]{4,40}\*{3,200}[\w-]{0,40}")
+"""A service shows the first and the last letters of a key."""
+_SIGNED = re.compile(r"(\bSIGN2?=\\?\"?)([0-9A-F][0-9A-F ]{7,200})")
+"""The signature in a line of a licence file of FlexNet."""
 _TUPLE = re.compile(r"(\bauth=\(['\"])([^'\"\n]{1,100}['\"], ?['\"][^'\"\n]{1,200})", re.IGNORECASE)
 _SETTING = re.compile(r"\d{1,3}|\d{1,3}\.\d+|true|false|yes|no|on|off|file|auto|keyring|n/?a|not|required|invalid|missing"
     r"|failed|error|rejected|expired"
@@ -96,7 +100,11 @@ class Secrets:
             line = _HEADER.sub(self._found, line)
         line = self._fields(line)
         if "-" in line:
-            line = _OPTION.sub(self._found, line)
+            line = _OPTION.sub(self._option, line)
+        if "SIGN" in line:
+            line = _SIGNED.sub(self._found, line)
+        if "***" in line:
+            line = _MASKED.sub(lambda _: self._hidden(), line)
         if any(stem in lowered for stem in _SPOKEN_STEMS):
             line = _SPOKEN.sub(self._said, line)
         return _PRINCIPAL.sub(self._found, line) if "principal " in lowered else line
@@ -131,6 +139,10 @@ class Secrets:
     def _found(self, match: re.Match[str]) -> str:
         return match[1] + self._hide(match[2])
 
+    def _option(self, match: re.Match[str]) -> str:
+        name = match[2].replace("-", "_").lower()
+        return match[1] + self._hide(match[3]) if is_name(name) or name in ("pat", "key") else match[0]
+
     def _hide(self, value: str) -> str:
         """Replaces the value between its quotes, unless it is no secret: a setting, a path, a pseudonym."""
         bare = value.strip("\"'\\,;")
@@ -148,7 +160,8 @@ class Secrets:
 @lru_cache(maxsize=20_000)
 def is_name(key: str) -> bool:
     """Whether a field of this name holds a secret: dbPassword, API key, X-Auth-Token, password for alice."""
-    return _NAME.search("_".join(word.lower() for word in _WORD.findall(key))) is not None
+    name = "_".join(word.lower() for word in _WORD.findall(key))
+    return _NAME.search(name) is not None or _GLUED.search(name) is not None
 
 
 def looks_made(rest: str) -> bool:

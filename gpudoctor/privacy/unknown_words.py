@@ -25,6 +25,8 @@ _HEX = re.compile(r"(?:0x)?[0-9a-f]{1,10}|0x[0-9a-f]{1,16}|f{4}[0-9a-f]{12}", re
 _PLAIN_NUMBER = re.compile(
     r"\d{1,2}(?:st|nd|rd|th)|\d+(?:[kmgtp]?i?b(?:ps|s)?|[munpk]?s|x|d|h|m|w|v|mhz|ghz|bit|kb?|ko|fps|tflops)", re.IGNORECASE
 )
+_MANGLED = re.compile(r"_{1,3}ZT?[A-Za-z]{0,6}\d[\w.$]*:?")
+_IDENTIFIER = re.compile(r"\d{1,3}(?=[A-Za-z_])")
 _RIGHTS = re.compile(r"[bcdlps-][rwxsStT-]{9}[+.@]?")
 _MEMBER = re.compile(r"(?!0x|cu|sm|gb|gfx)[a-z]{1,2}\d{6,}", re.IGNORECASE)
 """A letter and a long number: how universities and companies call their people."""
@@ -111,6 +113,8 @@ class UnknownWords:
             return _PATH.fullmatch(token) is not None
         if len(token) in (10, 11) and _RIGHTS.fullmatch(token):
             return True
+        if token.startswith("_") and _MANGLED.fullmatch(token):
+            return all(map(self.stays, _identifiers(token)))
         return token.isdigit() or _LIBRARY.fullmatch(token) is not None or token.lower() in self._protected
 
     def _plain_groups(self, groups: str) -> bool:
@@ -118,6 +122,15 @@ class UnknownWords:
         return all(part.isdigit() and len(part) == 4 for part in parts) or (
             len(set(parts)) > 1 and all(part.isalpha() and self._knows(part) for part in parts)
         )
+
+
+def _identifiers(symbol: str) -> list[str]:
+    """The names in a mangled symbol of C++, each of which stands behind its length: torch and Node of _ZN5torch4NodeEv."""
+    found, at = [], 0
+    while (length := _IDENTIFIER.search(symbol, at)) is not None:
+        at = length.end() + int(length[0])
+        found.append(symbol[length.end() : at])
+    return found
 
 
 def is_random(run: str) -> bool:
