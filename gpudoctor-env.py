@@ -14,7 +14,8 @@ import sys
 if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]  # the folder of this file, or the current one: no module is imported from there
 
-from xml.etree import ElementTree
+from importlib.util import find_spec
+from pathlib import Path
 import fnmatch
 import json
 import os
@@ -32,7 +33,7 @@ import time
 
 # What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
-REVISION=2
+REVISION=3
 COMFY="{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
 _INNER=re.compile(r"(?<=[{,])([^{},]*)\{([^{}]*)\}([^{},]*)(?=[,}])")
 QUESTIONS=r"""
@@ -51,22 +52,13 @@ list <pci> :: {gpu}
 link <pci>/{gpu}{,/driver}
 read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
-list {<pci>/{gpu},/sys/class}/drm :: ^(card|renderD)\d+$
 link /sys/class/{drm/{card,renderD},accel/accel}*/device
 list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
 node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
-list /dev/dri :: ^(card|renderD|by-path)
-link /dev/dri/by-path/*
-list {/dev,/sys/class,<pci>/{gpu}}/accel
-list {<rdma>,/dev/infiniband}
-link <rdma>/*/device
 read <rdma>/*/{hca_type,device/numa_node,ports/*/{{phys_,}state,rate,link_layer}}
-node /dev/infiniband/uverbs*
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
-read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
-list <kfd>
 read <kfd>/*/name
 read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
 run lspci -Dvmmnnk || lspci -nnk :: display
@@ -76,27 +68,19 @@ read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iom
 read {/sys/kernel/security/lockdown,/proc/driver/nvidia/version}
 list /sys/module :: modules
 read /proc/modules :: modules
-else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
-else run lsmod :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
 run nvidia-smi <table>
 run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
-else run nvidia-smi -L
 run modinfo -F version nvidia
 run modinfo -F license nvidia
 run modprobe -n -v nvidia
 run dkms status
 run prime-select query
 run systemctl is-active nvidia-fabricmanager
-list /lib/modules/{release} :: ^(build|extra|extramodules|kernel|misc|nvidia|updates|weak-updates)$
-there /lib/modules/{release}/build
-list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/drivers/video,weak-updates/nvidia,nvidia,misc,extramodules} :: ^nvidia
-list /lib/modules/{release}/kernel :: ^nvidia
+list /lib/modules/{release} :: ^(build|kernel)$
 read {/etc,/usr/lib,/lib}/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
-run rocminfo :: rocminfo
-run /opt/rocm/bin/rocminfo :: rocminfo
-run amd-smi version --json
+run rocminfo || /opt/rocm/bin/rocminfo :: rocminfo
 run amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
 run rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run xpu-smi discovery -j :: json xpu
@@ -119,19 +103,10 @@ there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,
 there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
 list {<lib>,/usr/lib/x86_64-linux-gnu/intel-opencl,/opt/rocm*/lib,/opt/intel/oneapi/redist/lib,/usr/local/cuda/lib64} :: libraries
 link {<lib>/libcuda.so.1,/opt/rocm}
-list /opt :: ^(rocm|intel|gc|graphcore|poplar|nvidia|llama|ComfyUI)
 read /opt/rocm*/.info/version
-list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
-run nvcc --version :: release
-run /usr/local/cuda/bin/nvcc --version :: release
-list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
+run nvcc --version || /usr/local/cuda/bin/nvcc --version :: release
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
-list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
-list {home} :: (?i)^poplar
-list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
-list /{opt,opt/gc,opt/graphcore}/poplar* :: (?i)pop|enable
+list {/{opt{,/{gc,graphcore,poplar_sdk,poplar*,gc/poplar*,graphcore/poplar*}},usr/local,localdata,mnt/poplar,software/graphcore{,/poplar_sdk},graphcore},{home}{,/{graphcore,sdk,sdks,poplar_sdk}}} :: (?i)^(poplar|popart|graphcore|gc$|enable)
 run ldconfig -p :: libraries
 [system] Operating system, container, memory
 read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
@@ -143,24 +118,15 @@ read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
-read /{sys/{fs/cgroup/cpu.max,devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}},proc/device-tree/model}
-read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRESENT))=
+read /{sys/fs/cgroup/cpu.max,proc/device-tree/model}
 read /etc/nv_tegra_release :: ^# R
-list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
 run /usr/lib/wsl/lib/nvidia-smi <table>
-run /usr/lib/wsl/lib/nvidia-smi -L
-run df -P -k /mnt/c
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
-read /etc/wsl.conf :: (?i)^\[|^enabled
 list /usr/lib/wsl/lib
-list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
-read /etc/ld.so.conf.d/*wsl*
 run cmd.exe /c ver
 run powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
-run cmd /c ver
 run <win32>OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
 run <win32>VideoController | ConvertTo-Json' :: json adapter
 run <win32>PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
@@ -179,12 +145,12 @@ else read /lib/apk/db/installed :: apk
 there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
 there {home}/AppData/Local/Programs/Ollama/ollama.exe
 run ollama --version
-run @ollama-show :: =.
-run @ollama-show-snap :: =.
-run @ollama-show-own :: =.
-run @ollama-log :: ollama
-run @ollama-log-snap :: ollama
-run @ollama-log-own :: ollama
+run systemctl show ollama.service @show :: =.
+run systemctl show snap.ollama.listener.service @show :: =.
+run systemctl --user show ollama.service @show :: =.
+run journalctl --unit=ollama @log :: ollama
+run journalctl --unit=snap.ollama.listener @log :: ollama
+run journalctl --user --unit=ollama @log :: ollama
 read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
 read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
@@ -247,16 +213,9 @@ r"rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|
 r"|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|d"
 r"eepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
 r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))")
-FRAMEWORKS={"torch": r"torch|pytorch-directml", "intel_extension_for_pytorch": r"intel-extension-for-pytorch(-deepspeed)?",
-"torch_directml": r"torch-directml", "pytorch_ocl": r"pytorch-ocl", "poptorch": r"poptorch",
-"tensorflow": r"tensorflow(-cpu|-gpu|-intel|-rocm|-directml|-macos)?|tf-nightly",
-"onnxruntime": r"onnxruntime(-gpu|-openvino|-directml|-training|-rocm|-migraphx|-qnn|-silicon|-vitisai|-windowsml)?|ort-nightly(-gpu)?",
-"openvino": r"openvino", "jax": r"jax", "bitsandbytes": r"bitsandbytes", "xformers": r"xformers", }
+FRAMEWORKS="""torch intel_extension_for_pytorch torch_directml pytorch_ocl poptorch tensorflow onnxruntime openvino jax bitsandbytes xformers""".split()
 OLLAMA_LOG='inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'
-COMMANDS={}
-for mark, own, unit in (('', (), 'ollama'), ('-snap', (), 'snap.ollama.listener'), ('-own', ('--user',), 'ollama')):
-	COMMANDS[f'@ollama-show{mark}']=('systemctl', *own, 'show', f'{unit}.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath')
-	COMMANDS[f'@ollama-log{mark}']=('journalctl', *own, f'--unit={unit}', *('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')
+OPTIONS={'@show': ('--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath',), '@log': (*('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')}
 VARIABLES="""
 AMD_SERIALIZE_KERNEL CMPLR_ROOT COMFYUI_PATH DATASET{,_DIR,_PATH} DATA_{DIR,PATH,ROOT} FIFTYONE_DATASET_DIR
 FLASHINFER_DISABLE_VERSION_CHECK HF_{DATASETS_CACHE,HOME} IGC_EnableDPEmulation IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
@@ -271,48 +230,35 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS="""
-ac{c,celerator,tivate} ada adreno aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
-am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
-at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
-be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
-broxton buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rries} ccs cdna ce{leron,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs
-cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
-co{dename,ffee,ld,llective,lossus,met,mgr,mm,mpil,mplexfloat,mpose,mputername,ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt}
-cre{dential,scent} cse csrc ct{l,r,ranslate} cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver}
-cusparse{,lt} cxxabi da{emonset,li,rktable,t} data{center,loader,parallel} dba dcgm dch ddp
-de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dgx
-di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dmlexecution dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dram drvfs
-dtype dxg{i,kio} dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc
-ethernet exllama expkeysig fabric fallen fbgemm fdf fdinfo fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus
-foreach fpga fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel}
-gfw gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
-gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
-ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
-in{active,ductor,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
-jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kib km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
-la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
-llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
-ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,openstatus,t}
-mlx mmcv mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray ne{o,on,ural,uron,west}
-nfs ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
-nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
-on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pdev pe{ak,ermem,ntium,rf,rsistence} phb pi{casso,n,x}
-pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
-pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
-py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
-ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,na}
-re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository,sident} retire{d,ment} rhel
-ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
-sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
-sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} so{ftpipe,lve,uthern}
-sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,olen,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap
-swiftshader sxm tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
-to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
-un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
-utili{sation,zation} vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid vol{atile,ta}
-vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod xavier xdg
-xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
+acc{,elerator} adreno aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex
+apptainer ar{c,m,mv} as{ahi,cend,imd,pect} aten attn audio authenticamd auto{cast,conf,gptq,tune} avx aws azure ba{ndwidth,sekit,ttlemage}
+bcs be{egfs,ignet,nchmark} bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ost,ot} br{ake,anch,idges} broadc{ast,om} buildkit bwd caffe
+ccs cdi ceph chip cifs cl{ang,blast,create,enqueue,finish,over,vk} cma{ke,th}
+co{ld,llective,mgr,mpil,mplexfloat,mpose,mputername,ntradiction,nverge,nvolution,operative,reml,rrupt} credential csrc ctr{,anslate}
+cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,init,pti,py,rand,solver} cusparse{,lt} da{emonset,rktable,t,taloader,taparallel}
+dcgm dch ddp de{adline,bian,epspeed,mand,nse,serialize,spite,tectron,terministic,velopment,vicequery} dgx
+di{ffusion,mension,sagrees,strobox,visible} dma dmlexecution dnn downgraded dpcpp dram drvfs dtype dxg{i,kio} dylib dynamo ecc efi elf
+enoent epp epyc ethernet exllama expkeysig fabric fallen fe{dora,ll,nce} ffi fla{sh,vour} fma fooocus foreach fpga framebuffer freedreno
+fuse fwd gaudi gbits gcc gcsfuse gdrdrv ge{force,mm,nai,nuineintel} gfw gib{,berish} glusterfs gmm governor gptq gpu{direct,opencl,stat}
+gr{adient,e,u} gsp{,lat} gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo hopper
+hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu im{age,pl,porterror} in{active,ductor,smod,stallation,stinct,telocl,terop} ioctl
+ipuconfig iris irtual isa isp ivpu jaxlib jet{pack,son} jit keyerror kgspbootgsprm khr kmod koboldcpp kube{let,pods} kunlun
+la{ke,ptop,unch,vapipe} lib{egl,glx,hsakmt,nvoptix,roctracer,ur,ze} lightning llmpipeline llvm{,pipe} lmem lnk
+lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs ma{li,nifest,tmul} mei met{al,ax,eor} mgag mhz
+mi{b,g,graphx,niforge,nutes,openstatus} mlx mmcv mobile mount msvc mtl mus{a,l} navi ncclallreduce ndarray neo neur{al,on} nfs
+ni{ghtly,nja,xos} nncf no{isy,netype,nsense,rm,tfound,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,toolsext,top,vm}
+oc{cupied,i,ulink} offload on{eccl,line,nx} oom open{clon,cv,mp} op{kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
+pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plan plugin pnpdeviceid
+po{d,dman,nte,wersave} ppc prepack privateuse{,one} pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve
+py{bind,built,d,have,nvml,opencl,wrap} qattn qcom qnn qua{dro,lcomm,ntization} ra{deonsi,dv,m,ptor,spi,tl,y} rbln rcs rdevice
+reboot{ing,s} reco{gni,vered,very} re{duction,fus,g,gistration,mov,plicas,tirement} ri{ng,scv,sky} rminitadapter rnn
+ro{ce,ck,ckchip,m,otless,setta,ute} rpc rpi rror rtx runtime{class,error} ryzen sa{geattn,lloc,tisfies} sbatch sbin sc{atter,hed,reen}
+sdnext sdxl secret secure{,boot} sgl{,ang} shaderfloat shm si{bling,gabrt,gsegv,licon} skylake slowdown smb{,fs} solve
+sp{ark,conv,eedup,irv,yre} sram srun sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,dden,do,rvey} sve swiftshader sxm tag tcmlib
+te{mplate,nsile,nsor,sla} thermal thro{ttle,ughput} ti{le,medout,tan} to{kenizers,olbox,rchrun} tpu tra{iner,ining,its,nsformers}
+tritonmissing tur{ing,nip} ubuntu uhd umd un{allocated,correctable,healthy,installing,licensed,recoverable,resolvable,responsive,sloth}
+upgrade utili{sation,zation} valueerror ve{ctor,n,rb} vgpu virtio{,fs} visual vitis{,ai} vmid volta vsec watermark wddm webui wedged
+whisper{,x} whl wildcat windowsml work{load,space} xanmod xavier xen xeon xgmi xnnpack xorg xtx zeinit zesinit zink zluda znver
 """
 
 
@@ -547,16 +493,10 @@ def _display(text):
 	lines=[[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
 	return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
 def _nvidia(text):
-	root=ElementTree.fromstring(text)
-	_prune(root)
-	return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
-def _prune(element):
-	element.tail=None
-	for child in list(element):
-		if not _prune(child): element.remove(child)
-	words=(element.text or "").strip()
-	element.text=None if len(element) else words
-	return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
+	text=re.sub(r">\s+<", "><", text)
+	text=re.sub(r"<(\w+)>([^<]*)</\1>", lambda leaf: leaf[0] if _NVIDIA.fullmatch(leaf[1]) and leaf[2].strip() not in _UNUSED else "", text)
+	for _ in range(8): text=re.sub(r"<(?!gpu )(\w+)[^<>]*></\1>", "", text)
+	return text.replace("</gpu><gpu", "</gpu>\n<gpu")
 def _libraries(text):
 	folders={}
 	for name, kind, folder in re.findall(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$", text, re.M):
@@ -606,7 +546,7 @@ LIBRARY="""argparse asyncio/base_events ctypes/__init__ doctest email/message ht
 multiprocessing/pool optparse os pdb pickle pydoc_data/topics random shutil socket ssl statistics subprocess tarfile threading typing unittest/case
 urllib/request zipfile""".split()
 def own_words():
-	tables=(QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, COMMANDS, spelled_out(VARIABLES+VARIABLE_PREFIXES))
+	tables=(QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, OPTIONS, spelled_out(VARIABLES+VARIABLE_PREFIXES))
 	return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
 def library_words():
 	found=set()
@@ -721,8 +661,8 @@ class Question:
 		what, _, self.keep=line.partition(" :: ")
 		self.group, self.number, self.otherwise=group, number, what.startswith("else ")
 		self.verb, _, self.where=what.replace("else ", "").partition(" ")
-		commands=self.where.split(" || ") if self.verb=="run" else ()
-		self.commands=[COMMANDS.get(command) or tuple(shlex.split(command)) for command in commands]
+		self.commands={argv_of(command): command for command in (self.where.split(" || ") if self.verb=="run" else ())}
+def argv_of(command): return tuple(part for word in shlex.split(command) for part in OPTIONS.get(word, (word,)))
 def questions():
 	found=[]
 	names={}
@@ -751,7 +691,6 @@ def guarded(seconds, function):
 class Found:
 	def __init__(self):
 		self.entries=[]
-		self.shown=[]
 		self.missing=[]
 		self.unasked=[]
 	def add(self, other):
@@ -786,32 +725,19 @@ class Asker:
 		if question.verb=="run":
 			self._run(question, found)
 			return found
-		paths, unknown=self.paths(question.where)
-		for path in paths:
-			entries=getattr(self, f"_{question.verb}")(path, question, found)
-			(unknown if entries is None else found.shown).append(path)
-			found.entries+=[(question.group, *entry) for entry in entries or ()]
-		found.unasked+=unknown if found.shown else [question.number] if unknown else []
+		for path in self.paths(question.where):
+			found.entries+=[(question.group, *entry) for entry in getattr(self, f"_{question.verb}")(path, question)]
 		return found
+	def unasked(self): return " ".join(map(str, self.found.unasked))
 	def paths(self, where):
 		found={}
-		unknown=[]
 		for one in braces(self._filled(where)):
 			here=[""]
 			for part in one.strip("/").split("/"):
-				deeper=[]
-				for folder in here:
-					if "*" not in part:
-						deeper.append(f"{folder}/{part}")
-						continue
-					place=_plain_path(folder or "/")
-					names=fnmatch.filter(self.door.listdir(place), part)[:MOST]
-					deeper+=[f"{folder}/{name}" for name in names]
-					if not names and not self._known(place): unknown.append(f"{place}/{part}")
-				here=deeper
+				here=[f"{folder}/{name}" for folder in here for name in (self._matching(folder, part) if "*" in part else [part])]
 			found.update(dict.fromkeys(map(_plain_path, here)))
-		return list(found), unknown
-	def _known(self, path): return bool(self.door.exists(path) or self.door.knows(path))
+		return list(found)
+	def _matching(self, folder, part): return fnmatch.filter(self.door.listdir(_plain_path(folder or "/")), part)[:MOST]
 	def _filled(self, where):
 		for name in re.findall(r"\{(gpu|home|site|path|named|release|comfy)\}", where):
 			where=where.replace("{"+name+"}", "{"+",".join(self.places(name) or ["\0"])+"}")
@@ -837,14 +763,14 @@ class Asker:
 			if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor=="0x1d95":
 				bridges=re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
 				yield from (address, *bridges[-2:])
-	def _read(self, path, question, found):
+	def _read(self, path, question):
 		manager=question.keep if question.keep in ("dpkg", "apk") else ""
 		result=self.door.read(path, limit=40_000_000 if manager else 1_000_000)
-		if result.problem: return {"not-recorded": None, "missing": []}.get(result.problem, [("item", path, f"!{result.problem}")])
+		if result.problem: return [("item", path, f"!{result.problem}")] if result.problem not in ("missing", "not-recorded") else []
 		if manager: return self._packages(manager, result.text)
 		lines=kept(question.keep, result.text.replace("\0", "").rstrip("\n"))
 		entries=[("text", path, lines if path=="/etc/os-release" else self.clean.lines(lines))]
-		for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else (): entries+=self._there(library, question, found) or ()
+		for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else (): entries+=self._there(library, question)
 		return entries
 	def _packages(self, manager, text):
 		by_version={}
@@ -854,18 +780,17 @@ class Asker:
 				by_version.setdefault(self.clean.version(version), []).append(name)
 		listed="; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
 		return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {listed}", "")] if text.strip() else []
-	def _list(self, path, question, found):
+	def _list(self, path, question):
 		names=self.door.listdir(path)
-		if not names and not self.door.exists(path): return [] if self.door.knows(path) else None
+		if not names and not self.door.exists(path): return []
 		keep="|".join(map(re.escape, self.places("gpu"))) or "$^" if question.keep=="{gpu}" else question.keep
 		return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
-	def _link(self, path, question, found):
+	def _link(self, path, question):
 		target=self.door.readlink(path)
-		return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
-	def _there(self, path, question, found):
-		return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
-	def _node(self, path, question, found):
-		if not self.door.exists(path): return [] if self.door.knows(path) else None
+		return [("item", path, f"->{self.clean.line(target)}")] if target is not None else []
+	def _there(self, path, question): return [("item", path, "")] if self.door.exists(path) else []
+	def _node(self, path, question):
+		if not self.door.exists(path): return []
 		mode, opens=self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
 		shown="? ?:? ?:?"
 		if mode is not None:
@@ -875,7 +800,7 @@ class Asker:
 	def _run(self, question, found):
 		unknown=False
 		for argv in question.commands:
-			if argv[0]=="ldd": argv=(*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
+			if argv[0]=="ldd": argv=(*argv[:1], *[path for path in self.paths(argv[1]) if self.door.exists(path)][:1])
 			if argv==("ldd",) or ("ollama" in question.where and argv[0]!="ollama" and not self._has("ollama")): continue
 			result=self.door.run(argv, timeout=min(SECONDS, max(0.2, self.clock.left())))
 			if result.missing or result.not_recorded:
@@ -891,8 +816,7 @@ class Asker:
 		if unknown and not found.entries: found.unasked.append(question.number)
 	def _output(self, question, argv, result):
 		ended="no end" if result.timed_out else f"signal {result.signal}" if result.signal is not None else f"exit {result.rc}"
-		name=next((name for name, words in COMMANDS.items() if words==argv), "")
-		name=name or " ".join(map(shlex.quote, argv if argv[0]!="ldd" else map(self.clean.line, argv)))
+		name=question.commands.get(argv) or " ".join(map(self.clean.line, argv))
 		lines=self.clean.lines(kept(question.keep, result.stdout)).splitlines()
 		lines+=[f"! {self.clean.line(line)}" for line in result.stderr[:600].splitlines() if line.strip()]
 		return f"$ {name}"+(f" ({ended})" if result.rc!=0 else ""), lines
@@ -941,7 +865,7 @@ def _system(asker):
 	yield ""
 	yield f"OS: {name}"+(f" ({platform.machine()})" if live else "")
 	for label, pattern in ("GCC", "(gcc .*)"), ("Clang", "clang version (.*)"), ("CMake", "cmake version (.*)"):
-		yield f"{label} version: {(live and _said(door, (label.lower(), '--version'), pattern)) or NONE}"
+		yield f"{label} version: {_said(door, (label.lower(), '--version'), pattern) or NONE}"
 	yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
 	yield ""
 	yield f"Python version: {door.python.get('version') or NONE}"+(f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
@@ -952,7 +876,7 @@ def _devices(asker):
 	ids=[str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
 	known=isinstance(torch.get("devices"), list)
 	available={kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
-	query=next(question.commands[0] for question in questions() if "--query-gpu" in question.where)
+	query=next(next(iter(question.commands)) for question in questions() if "--query-gpu" in question.where)
 	rows=[row.split(", ") for row in door.run(query, timeout=8.0).stdout.splitlines() if row.count(", ")>5]
 	names=[f"GPU {row[0]}: {row[1]}" for row in rows]
 	for path in () if names else [f"{DEVICES}/{address}" for address in asker.places("gpu")]:
@@ -987,14 +911,14 @@ END="end of gpudoctor-env"
 CUTS=("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
 PRIVATE=("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME=re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
-def asker_of(door, clock):
+def asker_of(door, clock, kind=Asker):
 	home, prefix=home_of(door), plain(door.python.get("prefix"))
 	user=door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
 	hosts=[door.read(path).text.strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
 	hosts+=[door.env(name) or "" for name in ("HOSTNAME", "COMPUTERNAME")]
 	places=[(home, "~")]
 	if prefix not in ("", "/usr", "/usr/local"): places+=[*((folder, "{site}") for folder in sites_of(door)), (prefix, "{prefix}")]
-	return Asker(door, clock, Cleaner(user, hosts, places))
+	return kind(door, clock, Cleaner(user, hosts, places))
 def text(asker, limit=LIMIT):
 	first, why=guarded(4.0, lambda: list(heading(asker)))
 	first=first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
@@ -1017,7 +941,7 @@ def _whole(asker, first, left_out):
 		lines+=_entries(entries, clean, 12 if group=="log" and "older log" in left_out else 1000)
 	lines+=["-- Variables", *_variables(asker)] if "variables" not in left_out else []
 	lines+=[f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
-	unasked=_unasked(found, clean)
+	unasked=asker.unasked()
 	lines+=[f"Not stated, of the questions of the table: {unasked}"] if unasked else []
 	lines+=asker.troubles
 	lines+=[f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
@@ -1080,19 +1004,6 @@ def _variables(asker):
 		value=asker.door.env(name)
 		if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name)==name:
 			yield f"{name}={asker.clean.line(value[:600])}"
-def _unasked(found, clean):
-	numbers={each for each in found.unasked if isinstance(each, int)}
-	starts, ends=(sorted(number for number in numbers if number+step not in numbers) for step in (-1, 1))
-	words=[f"{start}-{end}" if start!=end else f"{start}" for start, end in zip(starts, ends)]
-	known={folder for path in found.shown for folder in _above(path)}
-	places={}
-	for path in (each for each in found.unasked if isinstance(each, str)):
-		folder, _, name=next((folder for folder in reversed(_above(path)) if folder not in known), path).rpartition("/")
-		places.setdefault(folder, {})[name]=None
-	return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
-def _above(path):
-	parts=path.split("/")
-	return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
 
 
 # This machine, asked with the standard library alone: files, programs of PATH, and the Python environment that runs this.
@@ -1101,7 +1012,7 @@ MARK="@gpudoctor "
 FRAMEWORK_SECONDS=14.0
 SIGNALS={4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 QUIET="""TF_CPP_MIN_LOG_LEVEL=1 TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1
-PYTORCH_NVML_BASED_CUDA_CHECK=1 CI=true KERAS_HOME=/dev/null/none"""
+PYTORCH_NVML_BASED_CUDA_CHECK=1 KERAS_HOME=/dev/null/none"""
 _CHILD="import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
 class Said:
 	def __init__(self, **said):
@@ -1128,57 +1039,47 @@ class LocalDoor:
 		try: return sorted(os.listdir(path))
 		except OSError: return []
 	def exists(self, path): return os.path.exists(path)
-	def knows(self, path): return True
 	def readlink(self, path):
 		try: return os.readlink(path)
 		except OSError: return None
 	def mode(self, path):
 		try: found=os.stat(path)
 		except OSError: return None
-		uid, gid=found.st_uid, found.st_gid
-		owner, group=str(uid), str(gid)
-		if sys.platform!="win32":
-			try:
-				import grp
-				import pwd
-				owner, group=pwd.getpwuid(uid).pw_name, grp.getgrgid(gid).gr_name
-			except (ImportError, KeyError): pass
-		return Said(mode=stat.filemode(found.st_mode), uid=uid, gid=gid, owner=owner, group=group)
+		owner, group=str(found.st_uid), str(found.st_gid)
+		try: owner, group=Path(path).owner(), Path(path).group()
+		except (KeyError, NotImplementedError): pass
+		return Said(mode=stat.filemode(found.st_mode), uid=found.st_uid, gid=found.st_gid, owner=owner, group=group)
 	def may_open(self, path): return os.access(path, os.R_OK|os.W_OK)
 	def env(self, name): return os.environ.get(name)
 	def env_names(self, prefix): return sorted(name for name in os.environ if name.startswith(prefix))
-	def run(self, argv, timeout=5.0, env=None, stdin_text=""):
-		key=(*argv, stdin_text)
+	def run(self, argv, timeout=5.0):
 		if argv[0] in self._hung: return Said(timed_out=True)
-		if key not in self._said: self._said[key]=self._run(argv, timeout, env, stdin_text)
-		if self._said[key].timed_out and argv[0]!=sys.executable: self._hung.add(argv[0])
-		return self._said[key]
-	def _run(self, argv, timeout, env, stdin_text):
+		said=self._said[argv]=self._said.get(argv) or self._run(argv, timeout)
+		if said.timed_out: self._hung.add(argv[0])
+		return said
+	def _run(self, argv, timeout, env=os.environ, stdin_text=""):
 		program=argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
 		if program is None or not os.path.exists(program): return Said(missing=True)
 		try:
 			child=subprocess.Popen(
 [program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep), )
-		except OSError as error:
-			missing=isinstance(error, FileNotFoundError)
-			return Said(missing=missing, not_recorded=not missing)
+env={**env, "LC_ALL": "C"}, cwd=os.path.abspath(os.sep), )
+		except OSError as error: return Said(**{"missing" if isinstance(error, FileNotFoundError) else "not_recorded": True})
+		said=Said()
 		out=err=b""
-		timed_out=False
-		try: out, err=child.communicate(stdin_text.encode(), timeout=timeout)
+		try:
+			out, err=child.communicate(stdin_text.encode(), timeout=timeout)
+			said.rc, said.signal=(child.returncode, None) if child.returncode>=0 else (None, -child.returncode)
 		except subprocess.TimeoutExpired:
 			_end(child)
-			timed_out=True
+			said.timed_out=True
 			try: out, err=child.communicate(timeout=0.5)
 			except (subprocess.TimeoutExpired, ValueError): pass
-		rc=None if timed_out else child.returncode
-		died=-rc if rc is not None and rc<0 else None
-		return Said(rc=None if died else rc, signal=died, timed_out=timed_out,
-stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"), )
+		said.stdout, said.stderr=out[:4_000_000].decode("utf-8", "replace"), err[:100_000].decode("utf-8", "replace")
+		return said
 	def inspect_python(self, seconds):
 		self.python=environment()
-		names=self.python["distributions"]
-		wanted=[module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
+		wanted=[name for name in FRAMEWORKS if getattr(find_spec(name), "origin", None)]
 		self.python["frameworks"]=found={name: {"imported": None} for name in wanted}
 		self._workers=[threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
 		for worker in self._workers: worker.start()
@@ -1186,9 +1087,9 @@ stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("
 		end=time.monotonic()+seconds
 		for worker in self._workers: worker.join(max(0.0, end-time.monotonic()))
 	def _framework(self, name, seconds, into):
-		environment={
-key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")}
-		said=self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
+		quiet=dict(each.split("=") for each in QUIET.split())
+		environment={**quiet, **os.environ, "CI": "true", "KERAS_HOME": quiet["KERAS_HOME"]}
+		said=self._run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
 		found={}
 		stage=""
 		for line in said.stdout.splitlines():

@@ -14,7 +14,6 @@ import textwrap
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
@@ -50,13 +49,14 @@ MODULES = (
     "env_script",
 )
 """In the order in which the script holds them."""
-TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
-FURTHER_WORDS = (
-    "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
-)
-NAMES_OF_PROJECTS = "apollo phoenix raven titan atlas"
-"""Code names of devices that projects and hosts are called by as well."""
-SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
+FURTHER_WORDS = """
+    acc aer aname alpine alteracl amdgcn amdhsa anv arm asahi audio authenticamd azure broadcom cubin cufile cusparselt cusparse dat dch dylib efi
+    epyc fpga framebuffer fused genuineintel gpuopencl gre haswell hbm highvram huc instinct intelocl kubelet kubepods lavapipe lazy llvmpipe
+    lovelace lowvram lts lvp lxcfs mhz mobile mtl musl navi neo nvidiactl nvidiafb nvk nvshmem panfrost pascal pathfinder peermem pentium
+    proprietary pthread qualcomm radeonsi radv raptor replicas ryzen sbin sched stolen swiftshader sxm tcmlib turing turnip ven vgpu vitis
+    xanmod xeon xgmi xnnpack xtx znver bindings core provider gaudi ascend coreml amdvlk
+"""
+"""Words of devices, drivers, kernels and libraries, as tools write them; those of the messages that checks know come from the checks."""
 FURTHER = (
     "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
     "khronos-opencl-icd-loader", "plaidml", "vulkan", "kp", "kompute", "taichi", "wgpu", "gpt4all", "comfyui[a-z-]*", "amd-[a-z0-9-]+",
@@ -73,11 +73,6 @@ VARIABLES_OF_PROBES = (
 WIDTH = 140
 CLOSE = re.compile(r"[-+*/%|&<>=!]=?|//|\*\*|->|:=")
 BLOCK = re.compile(r"(if|for|while|with|try|def|class|else|elif|except|finally|return lambda)\b")
-OLLAMA_UNITS = tuple(
-    (mark, ("--user",) if service.own else (), service.name[:-8])
-    for mark, service in zip(("", "-snap", "-own"), _ollama_service.SERVICES, strict=True)
-)
-"""The units that may run Ollama: what is added to the names of their commands, options of systemd, name."""
 ROLES = {"failure", "complaint", "log"}
 HEAD = '''#!/usr/bin/env python3
 """Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
@@ -101,19 +96,13 @@ if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", F
 
 
 def words() -> list[str]:
-    """Words that may leave a machine: those of signatures of messages, of the probes' own texts and of the tables of devices."""
+    """Words that may leave a machine: those of the messages that checks know, of the script's own texts, and FURTHER_WORDS."""
     catalogue = load_catalogue(vocabulary.items())
     found = _often(catalogue)
-    for package in SOURCES:
-        for file in resources.files(package).iterdir():
-            if file.name.endswith(".py"):
-                found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
-    for file in resources.files("gpudoctor.data").iterdir():
-        if re.fullmatch(r"devices-\w+\.toml", file.name) or file.name in TABLES:
-            found |= set(_words([file.read_text(encoding="utf-8")]))
     for name in ("kept", "questions", "heading", "layout"):
         found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
-    return sorted(_needed(found | set(FURTHER_WORDS.split())) - set(NAMES_OF_PROJECTS.split()))
+    found |= set(_words(owner for owners in frameworks.FRAMEWORKS.values() for owner in owners))
+    return sorted(_needed(found | set(FURTHER_WORDS.split())))
 
 
 def _often(catalogue: Catalogue) -> set[str]:
@@ -191,12 +180,9 @@ def derived() -> str:
         f"LIBRARIES = re.compile({_wrapped(libraries._INTERESTING.pattern)})\n"
         f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
-        f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
-        f"OLLAMA_LOG = {_ollama_log.PATTERN!r}\nCOMMANDS = {{}}\n"
-        f"for mark, own, unit in {OLLAMA_UNITS!r}:\n"
-        f"    COMMANDS[f'@ollama-show{{mark}}'] = ('systemctl', *own, 'show', f'{{unit}}.service', {_ollama_service.SHOW[-1]!r})\n"
-        "    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *"
-        f"{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')\n"
+        f'FRAMEWORKS = """{" ".join(frameworks.FRAMEWORKS)}""".split()\n'
+        f"OLLAMA_LOG = {_ollama_log.PATTERN!r}\n"
+        f"OPTIONS = {{'@show': ({_ollama_service.SHOW[-1]!r},), '@log': (*{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')}}\n"
         f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n"""\n'
         f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n"""\n'
         f'LISTED_WORDS = """\n{listing}\n"""\n'
@@ -206,19 +192,6 @@ def derived() -> str:
 def _wrapped(pattern: str) -> str:
     parts = textwrap.wrap(pattern, 132, break_on_hyphens=False, drop_whitespace=False)
     return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
-
-
-def _table(table: dict[str, str]) -> str:
-    return "{\n" + "".join(f'    "{key}": r"{value}",\n' for key, value in table.items()) + "}"
-
-
-def _any_of(names: Iterable[str]) -> str:
-    """An expression for names, those that begin alike written once: onnxruntime(-gpu|-openvino)?|ort-nightly."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        first = next((head for head in groups if name.startswith(f"{head}-")), name)
-        groups.setdefault(first, []).extend([name[len(first) :]] if first != name else [])
-    return "|".join(head + (f"({'|'.join(rest)})?" if rest else "") for head, rest in groups.items())
 
 
 def _filled(names: Iterable[str]) -> str:

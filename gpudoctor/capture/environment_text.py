@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.capture.shown_paths import ShownPaths
 from gpudoctor.capture.tables import json_line, json_table, toml
-from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, questions, titles
-from gpudoctor.envtext.derived import COMMANDS
+from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, argv_of, questions, titles
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW
 from gpudoctor.envtext.layout import END
-from gpudoctor.envtext.questions import braces
+from gpudoctor.envtext.questions import REVISION, braces
 from gpudoctor.system.host import CaptureError
 
 _BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")
@@ -222,7 +220,7 @@ class _Reader:
     def _command(self, head: str, body: list[str]) -> None:
         found = _COMMAND.match(head)
         try:
-            argv = list(COMMANDS.get(found["argv"]) or shlex.split(self._here(found["argv"]))) if found else []
+            argv = list(argv_of(self._here(found["argv"]))) if found else []
         except ValueError:
             return
         if found is None or not argv:
@@ -311,6 +309,8 @@ class _Reader:
                         self.files.setdefault(f"{folder}/{name}", "")
 
     def _asked(self) -> Iterator[Question]:
+        if self.revision != REVISION:
+            return iter(())
         shown = ShownPaths(self.files, self.folders, self.links, self.variables, self.python, self.platform)
         asker = Asker(shown, Clock(), None)
         return (
@@ -334,7 +334,7 @@ class _Reader:
         for question in self._asked():
             if question.verb == "run" or question.keep == "never" or question.otherwise:
                 continue
-            for path in asker.paths(question.where)[0]:
+            for path in asker.paths(question.where):
                 if path not in shown and not any(path == place or path.startswith(f"{place}/") for place in self.untold):
                     if not any(other.startswith(f"{path}/") for other in shown):
                         found[path] = None

@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any
 
-from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, VARIABLE_PREFIXES, VARIABLES
+from gpudoctor.envtext.derived import DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, OPTIONS, VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.inspecting import INSPECT
 from gpudoctor.envtext.questions import QUESTIONS, spelled_out
 
@@ -42,7 +42,7 @@ urllib/request zipfile""".split()
 
 def own_words() -> set[str]:
     """The words of this program's own tables."""
-    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, COMMANDS, spelled_out(VARIABLES + VARIABLE_PREFIXES))
+    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, OPTIONS, spelled_out(VARIABLES + VARIABLE_PREFIXES))
     return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
 
 

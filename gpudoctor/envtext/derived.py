@@ -22,24 +22,9 @@ DISTRIBUTIONS = re.compile(
     r"eepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
     r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))"
 )
-FRAMEWORKS = {
-    "torch": r"torch|pytorch-directml",
-    "intel_extension_for_pytorch": r"intel-extension-for-pytorch(-deepspeed)?",
-    "torch_directml": r"torch-directml",
-    "pytorch_ocl": r"pytorch-ocl",
-    "poptorch": r"poptorch",
-    "tensorflow": r"tensorflow(-cpu|-gpu|-intel|-rocm|-directml|-macos)?|tf-nightly",
-    "onnxruntime": r"onnxruntime(-gpu|-openvino|-directml|-training|-rocm|-migraphx|-qnn|-silicon|-vitisai|-windowsml)?|ort-nightly(-gpu)?",
-    "openvino": r"openvino",
-    "jax": r"jax",
-    "bitsandbytes": r"bitsandbytes",
-    "xformers": r"xformers",
-}
+FRAMEWORKS = """torch intel_extension_for_pytorch torch_directml pytorch_ocl poptorch tensorflow onnxruntime openvino jax bitsandbytes xformers""".split()
 OLLAMA_LOG = 'inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'
-COMMANDS = {}
-for mark, own, unit in (('', (), 'ollama'), ('-snap', (), 'snap.ollama.listener'), ('-own', ('--user',), 'ollama')):
-    COMMANDS[f'@ollama-show{mark}'] = ('systemctl', *own, 'show', f'{unit}.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath')
-    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')
+OPTIONS = {'@show': ('--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath',), '@log': (*('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')}
 VARIABLES = """
 AMD_SERIALIZE_KERNEL CMPLR_ROOT COMFYUI_PATH DATASET{,_DIR,_PATH} DATA_{DIR,PATH,ROOT} FIFTYONE_DATASET_DIR
 FLASHINFER_DISABLE_VERSION_CHECK HF_{DATASETS_CACHE,HOME} IGC_EnableDPEmulation IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
@@ -54,46 +39,33 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS = """
-ac{c,celerator,tivate} ada adreno aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
-am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
-at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
-be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
-broxton buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rries} ccs cdna ce{leron,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs
-cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
-co{dename,ffee,ld,llective,lossus,met,mgr,mm,mpil,mplexfloat,mpose,mputername,ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt}
-cre{dential,scent} cse csrc ct{l,r,ranslate} cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver}
-cusparse{,lt} cxxabi da{emonset,li,rktable,t} data{center,loader,parallel} dba dcgm dch ddp
-de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dgx
-di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dmlexecution dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dram drvfs
-dtype dxg{i,kio} dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc
-ethernet exllama expkeysig fabric fallen fbgemm fdf fdinfo fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus
-foreach fpga fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel}
-gfw gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
-gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
-ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
-in{active,ductor,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
-jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kib km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
-la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
-llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
-ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,openstatus,t}
-mlx mmcv mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray ne{o,on,ural,uron,west}
-nfs ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
-nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
-on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pdev pe{ak,ermem,ntium,rf,rsistence} phb pi{casso,n,x}
-pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
-pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
-py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
-ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,na}
-re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository,sident} retire{d,ment} rhel
-ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
-sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
-sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} so{ftpipe,lve,uthern}
-sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,olen,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap
-swiftshader sxm tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
-to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
-un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
-utili{sation,zation} vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid vol{atile,ta}
-vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod xavier xdg
-xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
+acc{,elerator} adreno aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex
+apptainer ar{c,m,mv} as{ahi,cend,imd,pect} aten attn audio authenticamd auto{cast,conf,gptq,tune} avx aws azure ba{ndwidth,sekit,ttlemage}
+bcs be{egfs,ignet,nchmark} bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ost,ot} br{ake,anch,idges} broadc{ast,om} buildkit bwd caffe
+ccs cdi ceph chip cifs cl{ang,blast,create,enqueue,finish,over,vk} cma{ke,th}
+co{ld,llective,mgr,mpil,mplexfloat,mpose,mputername,ntradiction,nverge,nvolution,operative,reml,rrupt} credential csrc ctr{,anslate}
+cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,init,pti,py,rand,solver} cusparse{,lt} da{emonset,rktable,t,taloader,taparallel}
+dcgm dch ddp de{adline,bian,epspeed,mand,nse,serialize,spite,tectron,terministic,velopment,vicequery} dgx
+di{ffusion,mension,sagrees,strobox,visible} dma dmlexecution dnn downgraded dpcpp dram drvfs dtype dxg{i,kio} dylib dynamo ecc efi elf
+enoent epp epyc ethernet exllama expkeysig fabric fallen fe{dora,ll,nce} ffi fla{sh,vour} fma fooocus foreach fpga framebuffer freedreno
+fuse fwd gaudi gbits gcc gcsfuse gdrdrv ge{force,mm,nai,nuineintel} gfw gib{,berish} glusterfs gmm governor gptq gpu{direct,opencl,stat}
+gr{adient,e,u} gsp{,lat} gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo hopper
+hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu im{age,pl,porterror} in{active,ductor,smod,stallation,stinct,telocl,terop} ioctl
+ipuconfig iris irtual isa isp ivpu jaxlib jet{pack,son} jit keyerror kgspbootgsprm khr kmod koboldcpp kube{let,pods} kunlun
+la{ke,ptop,unch,vapipe} lib{egl,glx,hsakmt,nvoptix,roctracer,ur,ze} lightning llmpipeline llvm{,pipe} lmem lnk
+lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs ma{li,nifest,tmul} mei met{al,ax,eor} mgag mhz
+mi{b,g,graphx,niforge,nutes,openstatus} mlx mmcv mobile mount msvc mtl mus{a,l} navi ncclallreduce ndarray neo neur{al,on} nfs
+ni{ghtly,nja,xos} nncf no{isy,netype,nsense,rm,tfound,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,toolsext,top,vm}
+oc{cupied,i,ulink} offload on{eccl,line,nx} oom open{clon,cv,mp} op{kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
+pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plan plugin pnpdeviceid
+po{d,dman,nte,wersave} ppc prepack privateuse{,one} pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve
+py{bind,built,d,have,nvml,opencl,wrap} qattn qcom qnn qua{dro,lcomm,ntization} ra{deonsi,dv,m,ptor,spi,tl,y} rbln rcs rdevice
+reboot{ing,s} reco{gni,vered,very} re{duction,fus,g,gistration,mov,plicas,tirement} ri{ng,scv,sky} rminitadapter rnn
+ro{ce,ck,ckchip,m,otless,setta,ute} rpc rpi rror rtx runtime{class,error} ryzen sa{geattn,lloc,tisfies} sbatch sbin sc{atter,hed,reen}
+sdnext sdxl secret secure{,boot} sgl{,ang} shaderfloat shm si{bling,gabrt,gsegv,licon} skylake slowdown smb{,fs} solve
+sp{ark,conv,eedup,irv,yre} sram srun sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,dden,do,rvey} sve swiftshader sxm tag tcmlib
+te{mplate,nsile,nsor,sla} thermal thro{ttle,ughput} ti{le,medout,tan} to{kenizers,olbox,rchrun} tpu tra{iner,ining,its,nsformers}
+tritonmissing tur{ing,nip} ubuntu uhd umd un{allocated,correctable,healthy,installing,licensed,recoverable,resolvable,responsive,sloth}
+upgrade utili{sation,zation} valueerror ve{ctor,n,rb} vgpu virtio{,fs} visual vitis{,ai} vmid volta vsec watermark wddm webui wedged
+whisper{,x} whl wildcat windowsml work{load,space} xanmod xavier xen xeon xgmi xnnpack xorg xtx zeinit zesinit zink zluda znver
 """

@@ -58,7 +58,7 @@ def _system(asker: Any) -> Any:
     yield ""
     yield f"OS: {name}" + (f" ({platform.machine()})" if live else "")
     for label, pattern in ("GCC", "(gcc .*)"), ("Clang", "clang version (.*)"), ("CMake", "cmake version (.*)"):
-        yield f"{label} version: {(live and _said(door, (label.lower(), '--version'), pattern)) or NONE}"
+        yield f"{label} version: {_said(door, (label.lower(), '--version'), pattern) or NONE}"
     yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
     yield ""
     yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
@@ -71,7 +71,7 @@ def _devices(asker: Any) -> Any:
     ids = [str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
     known = isinstance(torch.get("devices"), list)
     available = {kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
-    query = next(question.commands[0] for question in questions() if "--query-gpu" in question.where)
+    query = next(next(iter(question.commands)) for question in questions() if "--query-gpu" in question.where)
     rows = [row.split(", ") for row in door.run(query, timeout=8.0).stdout.splitlines() if row.count(", ") > 5]
     names = [f"GPU {row[0]}: {row[1]}" for row in rows]
     for path in () if names else [f"{DEVICES}/{address}" for address in asker.places("gpu")]:

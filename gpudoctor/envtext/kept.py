@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
-from xml.etree import ElementTree
 
 from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES, OLLAMA_LOG
 
@@ -124,20 +123,13 @@ def _display(text: str) -> str:
 
 def _nvidia(text: str) -> str:
     """The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
-    root = ElementTree.fromstring(text)
-    _prune(root)
-    return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
-
-
-def _prune(element: Any) -> bool:
-    """Whether anything is left of an element without what nobody asks for."""
-    element.tail = None
-    for child in list(element):
-        if not _prune(child):
-            element.remove(child)
-    words = (element.text or "").strip()
-    element.text = None if len(element) else words
-    return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
+    text = re.sub(r">\s+<", "><", text)
+    text = re.sub(
+        r"<(\w+)>([^<]*)</\1>", lambda leaf: leaf[0] if _NVIDIA.fullmatch(leaf[1]) and leaf[2].strip() not in _UNUSED else "", text
+    )
+    for _ in range(8):  # as deep as it is nested
+        text = re.sub(r"<(?!gpu )(\w+)[^<>]*></\1>", "", text)
+    return text.replace("</gpu><gpu", "</gpu>\n<gpu")
 
 
 def _libraries(text: str) -> str:

@@ -9,14 +9,14 @@ lines, names or JSON keys that are kept, or a name of kept.py. `*` stands for na
 
 `{gpu}` PCI addresses of GPUs and accelerators, and of the bridges above them; `{home}`; `{site}` the packages of the Python environment; `{path}`
 folders of PATH; `{named}` those of LD_LIBRARY_PATH; `{release}` of the kernel; `{comfy}` where ComfyUI lies.
-A command `@name` is one of derived.COMMANDS.
+A word `@name` of a command stands for those that derived.OPTIONS has for it; the text shows the name.
 """
 
 from __future__ import annotations
 
 import re
 
-REVISION = 2
+REVISION = 3
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 COMFY = "{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
 """Where ComfyUI may lie."""
@@ -37,22 +37,13 @@ list <pci> :: {gpu}
 link <pci>/{gpu}{,/driver}
 read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
-list {<pci>/{gpu},/sys/class}/drm :: ^(card|renderD)\d+$
 link /sys/class/{drm/{card,renderD},accel/accel}*/device
 list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
 node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
-list /dev/dri :: ^(card|renderD|by-path)
-link /dev/dri/by-path/*
-list {/dev,/sys/class,<pci>/{gpu}}/accel
-list {<rdma>,/dev/infiniband}
-link <rdma>/*/device
 read <rdma>/*/{hca_type,device/numa_node,ports/*/{{phys_,}state,rate,link_layer}}
-node /dev/infiniband/uverbs*
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
-read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
-list <kfd>
 read <kfd>/*/name
 read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
 run lspci -Dvmmnnk || lspci -nnk :: display
@@ -62,27 +53,19 @@ read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iom
 read {/sys/kernel/security/lockdown,/proc/driver/nvidia/version}
 list /sys/module :: modules
 read /proc/modules :: modules
-else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
-else run lsmod :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
 run nvidia-smi <table>
 run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
-else run nvidia-smi -L
 run modinfo -F version nvidia
 run modinfo -F license nvidia
 run modprobe -n -v nvidia
 run dkms status
 run prime-select query
 run systemctl is-active nvidia-fabricmanager
-list /lib/modules/{release} :: ^(build|extra|extramodules|kernel|misc|nvidia|updates|weak-updates)$
-there /lib/modules/{release}/build
-list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/drivers/video,weak-updates/nvidia,nvidia,misc,extramodules} :: ^nvidia
-list /lib/modules/{release}/kernel :: ^nvidia
+list /lib/modules/{release} :: ^(build|kernel)$
 read {/etc,/usr/lib,/lib}/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
-run rocminfo :: rocminfo
-run /opt/rocm/bin/rocminfo :: rocminfo
-run amd-smi version --json
+run rocminfo || /opt/rocm/bin/rocminfo :: rocminfo
 run amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
 run rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run xpu-smi discovery -j :: json xpu
@@ -105,19 +88,10 @@ there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,
 there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
 list {<lib>,/usr/lib/x86_64-linux-gnu/intel-opencl,/opt/rocm*/lib,/opt/intel/oneapi/redist/lib,/usr/local/cuda/lib64} :: libraries
 link {<lib>/libcuda.so.1,/opt/rocm}
-list /opt :: ^(rocm|intel|gc|graphcore|poplar|nvidia|llama|ComfyUI)
 read /opt/rocm*/.info/version
-list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
-run nvcc --version :: release
-run /usr/local/cuda/bin/nvcc --version :: release
-list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
+run nvcc --version || /usr/local/cuda/bin/nvcc --version :: release
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
-list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
-list {home} :: (?i)^poplar
-list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
-list /{opt,opt/gc,opt/graphcore}/poplar* :: (?i)pop|enable
+list {/{opt{,/{gc,graphcore,poplar_sdk,poplar*,gc/poplar*,graphcore/poplar*}},usr/local,localdata,mnt/poplar,software/graphcore{,/poplar_sdk},graphcore},{home}{,/{graphcore,sdk,sdks,poplar_sdk}}} :: (?i)^(poplar|popart|graphcore|gc$|enable)
 run ldconfig -p :: libraries
 [system] Operating system, container, memory
 read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
@@ -129,24 +103,15 @@ read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
-read /{sys/{fs/cgroup/cpu.max,devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}},proc/device-tree/model}
-read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRESENT))=
+read /{sys/fs/cgroup/cpu.max,proc/device-tree/model}
 read /etc/nv_tegra_release :: ^# R
-list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
 run /usr/lib/wsl/lib/nvidia-smi <table>
-run /usr/lib/wsl/lib/nvidia-smi -L
-run df -P -k /mnt/c
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
-read /etc/wsl.conf :: (?i)^\[|^enabled
 list /usr/lib/wsl/lib
-list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
-read /etc/ld.so.conf.d/*wsl*
 run cmd.exe /c ver
 run powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
-run cmd /c ver
 run <win32>OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
 run <win32>VideoController | ConvertTo-Json' :: json adapter
 run <win32>PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
@@ -165,12 +130,12 @@ else read /lib/apk/db/installed :: apk
 there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
 there {home}/AppData/Local/Programs/Ollama/ollama.exe
 run ollama --version
-run @ollama-show :: =.
-run @ollama-show-snap :: =.
-run @ollama-show-own :: =.
-run @ollama-log :: ollama
-run @ollama-log-snap :: ollama
-run @ollama-log-own :: ollama
+run systemctl show ollama.service @show :: =.
+run systemctl show snap.ollama.listener.service @show :: =.
+run systemctl --user show ollama.service @show :: =.
+run journalctl --unit=ollama @log :: ollama
+run journalctl --unit=snap.ollama.listener @log :: ollama
+run journalctl --user --unit=ollama @log :: ollama
 read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
 read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
