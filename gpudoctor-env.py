@@ -153,13 +153,12 @@ run journalctl --unit=snap.ollama.listener @log :: ollama
 run journalctl --user --unit=ollama @log :: ollama
 read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
-read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list <ollama>
 list {<ollama>/{cuda*,rocm*,vulkan*,runners},/Applications/Ollama.app/Contents/Resources} :: ggml|^(cuda|rocm|vulkan)
 list <ollama>/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
 run llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
-run llama-server --version || llama-cli --version || llama-bench --version
+run llama-server --version || llama-cli --version
 run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
@@ -169,11 +168,8 @@ list {site}/llama_cpp/lib :: ^lib(ggml|llama)
 list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
-list {comfy} :: \.(bat|sh|ps1|cmd)$
 read {comfy}/{*.sh,../*.bat} :: main\.py
-list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
 read <venv>/pyvenv.cfg :: ^(version|version_info|uv) *=
-read <embedded>/pyvenv.cfg :: ^version
 list <embedded> :: ^python3\d+\.(_pth|dll|zip)$
 list {<venv>/lib/python3.*,<embedded>/Lib}/site-packages :: comfy
 list {comfy}/custom_nodes
@@ -230,35 +226,28 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS="""
-acc{,elerator} adreno aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex
-apptainer ar{c,m,mv} as{ahi,cend,imd,pect} aten attn audio authenticamd auto{cast,conf,gptq,tune} avx aws azure ba{ndwidth,sekit,ttlemage}
-bcs be{egfs,ignet,nchmark} bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ost,ot} br{ake,anch,idges} broadc{ast,om} buildkit bwd caffe
-ccs cdi ceph chip cifs cl{ang,blast,create,enqueue,finish,over,vk} cma{ke,th}
-co{ld,llective,mgr,mpil,mplexfloat,mpose,mputername,ntradiction,nverge,nvolution,operative,reml,rrupt} credential csrc ctr{,anslate}
-cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,init,pti,py,rand,solver} cusparse{,lt} da{emonset,rktable,t,taloader,taparallel}
-dcgm dch ddp de{adline,bian,epspeed,mand,nse,serialize,spite,tectron,terministic,velopment,vicequery} dgx
-di{ffusion,mension,sagrees,strobox,visible} dma dmlexecution dnn downgraded dpcpp dram drvfs dtype dxg{i,kio} dylib dynamo ecc efi elf
-enoent epp epyc ethernet exllama expkeysig fabric fallen fe{dora,ll,nce} ffi fla{sh,vour} fma fooocus foreach fpga framebuffer freedreno
-fuse fwd gaudi gbits gcc gcsfuse gdrdrv ge{force,mm,nai,nuineintel} gfw gib{,berish} glusterfs gmm governor gptq gpu{direct,opencl,stat}
-gr{adient,e,u} gsp{,lat} gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo hopper
-hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu im{age,pl,porterror} in{active,ductor,smod,stallation,stinct,telocl,terop} ioctl
-ipuconfig iris irtual isa isp ivpu jaxlib jet{pack,son} jit keyerror kgspbootgsprm khr kmod koboldcpp kube{let,pods} kunlun
-la{ke,ptop,unch,vapipe} lib{egl,glx,hsakmt,nvoptix,roctracer,ur,ze} lightning llmpipeline llvm{,pipe} lmem lnk
-lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs ma{li,nifest,tmul} mei met{al,ax,eor} mgag mhz
-mi{b,g,graphx,niforge,nutes,openstatus} mlx mmcv mobile mount msvc mtl mus{a,l} navi ncclallreduce ndarray neo neur{al,on} nfs
-ni{ghtly,nja,xos} nncf no{isy,netype,nsense,rm,tfound,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,toolsext,top,vm}
-oc{cupied,i,ulink} offload on{eccl,line,nx} oom open{clon,cv,mp} op{kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plan plugin pnpdeviceid
-po{d,dman,nte,wersave} ppc prepack privateuse{,one} pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve
-py{bind,built,d,have,nvml,opencl,wrap} qattn qcom qnn qua{dro,lcomm,ntization} ra{deonsi,dv,m,ptor,spi,tl,y} rbln rcs rdevice
-reboot{ing,s} reco{gni,vered,very} re{duction,fus,g,gistration,mov,plicas,tirement} ri{ng,scv,sky} rminitadapter rnn
-ro{ce,ck,ckchip,m,otless,setta,ute} rpc rpi rror rtx runtime{class,error} ryzen sa{geattn,lloc,tisfies} sbatch sbin sc{atter,hed,reen}
-sdnext sdxl secret secure{,boot} sgl{,ang} shaderfloat shm si{bling,gabrt,gsegv,licon} skylake slowdown smb{,fs} solve
-sp{ark,conv,eedup,irv,yre} sram srun sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,dden,do,rvey} sve swiftshader sxm tag tcmlib
-te{mplate,nsile,nsor,sla} thermal thro{ttle,ughput} ti{le,medout,tan} to{kenizers,olbox,rchrun} tpu tra{iner,ining,its,nsformers}
-tritonmissing tur{ing,nip} ubuntu uhd umd un{allocated,correctable,healthy,installing,licensed,recoverable,resolvable,responsive,sloth}
-upgrade utili{sation,zation} valueerror ve{ctor,n,rb} vgpu virtio{,fs} visual vitis{,ai} vmid volta vsec watermark wddm webui wedged
-whisper{,x} whl wildcat windowsml work{load,space} xanmod xavier xen xeon xgmi xnnpack xorg xtx zeinit zesinit zink zluda znver
+acc{,elerator} aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex apptainer
+ar{c,m,mv} as{ahi,cend,imd} aten attn audio aut{henticamd,ocast,oconf} avx aws azure ba{ndwidth,sekit,ttlemage} bcs beegfs beignet bfloat
+binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} caffe ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk}
+cmake co{ld,llective,mgr,mpose,mputername,ntradiction,operative,reml} credential ctranslate
+cu{bin,blaslt,dart,file,init,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dcgm dch ddp
+de{adline,bian,epspeed,mand,nse,serialize} di{ffusion,mension,sagrees} dma downgraded dpcpp dram drvfs dtype dxgkio dylib dynamo ecc efi
+enoent epp epyc ethernet expkeysig fabric fedora fell fla{sh,vour} fma fooocus fpga framebuffer freedreno fuse gaudi gbits gcc gcsfuse
+gdrdrv ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,u} gsp gtx gu{c,est,ix}
+ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu image importerror
+in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp jaxlib jetson jit keyerror kgspbootgsprm khr kmod kube{let,pods}
+kunlun la{ke,ptop,unch,vapipe} lib{egl,hsakmt,ur,ze} llvmpipe lmem lnk lo{gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei
+met{al,ax,eor} mgag mhz mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos}
+no{isy,nsense,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,vm} oci offload on{eccl,line,nx} oom op{enmp,kernel,s} orca
+overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plugin
+pnpdeviceid po{d,dman,nte,wersave} ppc privateuse{,one} pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve
+py{bind,built,have,opencl} qcom qnn qua{dro,lcomm} ra{deonsi,dv,ptor,spi,tl,y} rbln rcs re{cogni,covery,fus,g,mov,plicas,tirement}
+ri{ng,scv,sky} rminitadapter rnn ro{ck,ckchip,otless,setta,ute} rpc rpi rtx runtimeerror ryzen satisfies sbin scatter sched sec{ret,ure}
+shaderfloat shm si{bling,gsegv,licon} skylake slowdown smb{,fs} solve speedup spyre sram sse sshfs st{olen,rategy,uck,udio} subgroupsize
+sudo sve swiftshader sxm tag tcmlib tensor tesla thermal thro{ttle,ughput} ti{les,medout,tan} torchrun tpu tra{ining,its,nsformers}
+tur{ing,nip} ubuntu uhd umd un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade utilization ve{ctor,n,rb} vgpu
+virtio{,fs} vitis{,ai} vmid vsec watermark wddm wedged whisper{,x} whl wildcat windowsml work{load,space} xanmod xen xeon xgmi xnnpack
+xorg xtx zink zluda znver
 """
 
 
@@ -620,29 +609,22 @@ def known(word, words=WORDS):
 
 # The Python environment that runs this: its kind, and what is installed in it, from the names of its folders.
 
-def environment():
+def environment(door):
 	prefix=sys.prefix.replace("\\", "/")
 	installed={}
-	others=0
-	for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
+	for folder in dict.fromkeys(sys.path):
 		here={}
-		for name in _names(folder):
+		for name in door.listdir(folder) if folder else ():
 			found=re.match(r"^(.+?)-([^-]+)\.dist-info$|^([^-]+)-([^-]+?)(-py\d[\d.]*)?(-[\w.]+)?\.egg(-info)?$", name)
 			if found: here.setdefault(re.sub(r"[-_.]+", "-", found[1] or found[3]).lower(), set()).add(found[2] or found[4])
 		for name, versions in here.items():
-			others+=not DISTRIBUTIONS.match(name)
 			if DISTRIBUTIONS.match(name) and name not in installed: installed[name]=sorted(versions) if len(versions)>1 else min(versions)
-	return {"executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
-"kind": _kind(prefix), "distributions": installed, "others": others, }
-def _names(folder):
-	try: return sorted(os.listdir(folder))
-	except OSError: return []
-def _kind(prefix):
-	try:
-		with open(f"{prefix}/pyvenv.cfg", encoding="utf-8", errors="replace") as file: marker=file.read(20_000)
-		return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
-	except OSError: pass
-	if os.path.isdir(f"{prefix}/conda-meta"): return "conda"
+	version=".".join(map(str, sys.version_info[:3]))
+	return {"version": version, "prefix": prefix, "kind": _kind(door, prefix), "distributions": installed}
+def _kind(door, prefix):
+	marker=door.read(f"{prefix}/pyvenv.cfg").text
+	if marker: return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
+	if door.exists(f"{prefix}/conda-meta"): return "conda"
 	return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"
 
 
@@ -836,8 +818,38 @@ def content(text): return text if _PLAIN.fullmatch(text) else json.dumps(text, e
 
 NONE="Could not collect"
 PACKAGES_FOLLOW="Versions of relevant libraries:"
+HEADING="""\
+PyTorch version: {torch}
+Is debug build: {debug}
+CUDA used to build PyTorch: {with_cuda}
+ROCM used to build PyTorch: {with_rocm}
+
+OS: {os}
+GCC version: {gcc}
+Clang version: {clang}
+CMake version: {cmake}
+Libc version: {libc}
+
+Python version: {python}
+Python platform: {platform}
+Is CUDA available: {cuda}
+CUDA runtime version: {runtime}
+CUDA_MODULE_LOADING set to: {loading}
+GPU models and configuration: {gpus}
+Nvidia driver version: {driver}
+cuDNN version: {cudnn}
+Is XPU available: {xpu}
+HIP runtime version: {hip}
+MIOpen runtime version: N/A
+Is XNNPACK available: Could not collect
+
+CPU:
+Model name: {processor}
+Memory: {memory}
+"""
 def heading(asker):
-	for line in (*_torch(asker.door), *_system(asker), *_devices(asker), *_processor(asker.door)): yield asker.clean.line(line)
+	values={**_of_torch(asker.door), **_of_system(asker.door), **_of_devices(asker)}
+	for line in HEADING.format(**{name: value or NONE for name, value in values.items()}).split("\n"): yield asker.clean.line(line)
 	yield PACKAGES_FOLLOW
 	listed=asker.door.python.get("distributions")
 	if listed is None: yield f"[pip3] {NONE}"
@@ -845,62 +857,43 @@ def heading(asker):
 		for version in (entry if isinstance(entry, list) else [entry]) if DISTRIBUTIONS.match(name) else ():
 			version=version.get("version") if isinstance(version, dict) else version
 			yield f"[pip3] {asker.clean.line(name)}=={asker.clean.version(str(version))}"
-def _said(door, argv, pattern=r"(?s)(.*)"):
+def _said(door, argv, pattern):
 	found=re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
 	return found[1].strip() if found else ""
-def _framework(door):
-	torch=(door.python.get("frameworks") or {}).get("torch")
-	return torch if isinstance(torch, dict) else {}
-def _torch(door):
-	torch=_framework(door)
-	version=torch.get("version") or (door.python.get("distributions") or {}).get("torch")
-	config=torch.get("config") or {}
-	yield f"PyTorch version: {version or 'N/A'}"
-	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", None),
-("ROCM used to build PyTorch", "hip", "N/A"), ):
-		yield f"{label}: {(none if config.get(key) is None else config[key]) if version else 'N/A'}"
-def _system(asker):
-	door, live=asker.door, getattr(asker.door, "live", True)
-	name=_said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
-	yield ""
-	yield f"OS: {name}"+(f" ({platform.machine()})" if live else "")
-	for label, pattern in ("GCC", "(gcc .*)"), ("Clang", "clang version (.*)"), ("CMake", "cmake version (.*)"):
-		yield f"{label} version: {_said(door, (label.lower(), '--version'), pattern) or NONE}"
-	yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
-	yield ""
-	yield f"Python version: {door.python.get('version') or NONE}"+(f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
-	yield f"Python platform: {platform.platform() if live else _said(door, '/proc/sys/kernel/osrelease') or NONE}"
-def _devices(asker):
+def _of_torch(door):
+	torch, installed=(door.python.get("frameworks") or {}).get("torch"), door.python.get("distributions") or {}
+	torch=torch if isinstance(torch, dict) else {}
+	version, config, devices=torch.get("version") or installed.get("torch"), torch.get("config") or {}, torch.get("devices")
+	values={"torch": version or "N/A", "hip": config.get("hip") or "N/A"}
+	for name, key, none in ("debug", "debug", NONE), ("with_cuda", "cuda", "None"), ("with_rocm", "hip", "N/A"):
+		values[name]=str(none if config.get(key) is None else config[key]) if version else "N/A"
+	for name in ("cuda", "xpu") if isinstance(devices, list) else ():
+		values[name]=str(any(str(each.get("id")).startswith(name) for each in devices if isinstance(each, dict)))
+	values["cudnn"]=next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
+	return {"cuda": NONE, "xpu": NONE, **values}
+def _of_system(door):
+	values={"os": _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)'), "gcc": _said(door, ("gcc", "--version"), "(gcc .*)"),
+"clang": _said(door, ("clang", "--version"), "clang version (.*)"), "cmake": _said(door, ("cmake", "--version"), "cmake version (.*)"),
+"libc": "N/A", "python": door.python.get("version"), "platform": _said(door, "/proc/sys/kernel/osrelease", "(.*)"),
+"processor": _said(door, "/proc/cpuinfo", "model name.*: (.*)"), "memory": _said(door, "/proc/meminfo", r"MemTotal: +([0-9]+ kB)"),
+}
+	if getattr(door, "live", True):
+		here=platform.platform()
+		values.update(os=f"{values['os'] or here} ({platform.machine()})", libc="-".join(platform.libc_ver()), platform=here)
+		values["python"]=f"{values['python'] or NONE} ({sys.maxsize.bit_length() + 1}-bit runtime)"
+	return values
+def _of_devices(asker):
 	door=asker.door
-	torch, installed=_framework(door), door.python.get("distributions") or {}
-	ids=[str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
-	known=isinstance(torch.get("devices"), list)
-	available={kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
 	query=next(next(iter(question.commands)) for question in questions() if "--query-gpu" in question.where)
 	rows=[row.split(", ") for row in door.run(query, timeout=8.0).stdout.splitlines() if row.count(", ")>5]
 	names=[f"GPU {row[0]}: {row[1]}" for row in rows]
 	for path in () if names else [f"{DEVICES}/{address}" for address in asker.places("gpu")]:
-		kind, vendor, device=(_said(door, f"{path}/{name}")[2:] for name in ("class", "vendor", "device"))
+		kind, vendor, device=(_said(door, f"{path}/{name}", "0x(.*)") for name in ("class", "vendor", "device"))
 		driver=(door.readlink(f"{path}/driver") or "none").rpartition("/")[2]
 		names+=[f"PCI {vendor}:{device}, driver {driver}"] if vendor and kind[:2]!="06" else []
-	cudnn=next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
-	yield f"Is CUDA available: {available['cuda']}"
-	yield f"CUDA runtime version: {_said(door, ('nvcc', '--version'), r'release ([0-9.]+)') or NONE}"
-	yield f"CUDA_MODULE_LOADING set to: {door.env('CUDA_MODULE_LOADING') or 'N/A'}"
-	yield "GPU models and configuration: "+("" if len(names)>1 else "".join(names) or NONE)
-	yield from names if len(names)>1 else ()
-	yield f"Nvidia driver version: {rows[0][-3] if rows else _said(door, '/proc/driver/nvidia/version', r'Module +([0-9.]+)') or NONE}"
-	yield f"cuDNN version: {cudnn}"
-	yield f"Is XPU available: {available['xpu']}"
-	yield f"HIP runtime version: {(torch.get('config') or {}).get('hip') or 'N/A'}"
-	yield "MIOpen runtime version: N/A"
-	yield f"Is XNNPACK available: {NONE}"
-	yield ""
-def _processor(door):
-	yield "CPU:"
-	yield f"Model name: {_said(door, '/proc/cpuinfo', 'model name.*: (.*)') or NONE}"
-	yield f"Memory: {_said(door, '/proc/meminfo', r'MemTotal: +([0-9]+ kB)') or NONE}"
-	yield ""
+	return {"runtime": _said(door, ("nvcc", "--version"), r"release ([0-9.]+)"), "loading": door.env("CUDA_MODULE_LOADING") or "N/A",
+"gpus": "\n".join(["", *names] if len(names)>1 else names),
+"driver": rows[0][-3] if rows else _said(door, "/proc/driver/nvidia/version", r"Module +([0-9.]+)"), }
 
 
 # Writes what was answered: first the fields of collect_env, then the answers in groups, each in a form that is read back.
@@ -1078,7 +1071,7 @@ env={**env, "LC_ALL": "C"}, cwd=os.path.abspath(os.sep), )
 		said.stdout, said.stderr=out[:4_000_000].decode("utf-8", "replace"), err[:100_000].decode("utf-8", "replace")
 		return said
 	def inspect_python(self, seconds):
-		self.python=environment()
+		self.python=environment(self)
 		wanted=[name for name in FRAMEWORKS if getattr(find_spec(name), "origin", None)]
 		self.python["frameworks"]=found={name: {"imported": None} for name in wanted}
 		self._workers=[threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]

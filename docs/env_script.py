@@ -50,11 +50,12 @@ MODULES = (
 )
 """In the order in which the script holds them."""
 FURTHER_WORDS = """
-    acc aer aname alpine alteracl amdgcn amdhsa anv arm asahi audio authenticamd azure broadcom cubin cufile cusparselt cusparse dat dch dylib efi
-    epyc fpga framebuffer fused genuineintel gpuopencl gre haswell hbm highvram huc instinct intelocl kubelet kubepods lavapipe lazy llvmpipe
-    lovelace lowvram lts lvp lxcfs mhz mobile mtl musl navi neo nvidiactl nvidiafb nvk nvshmem panfrost pascal pathfinder peermem pentium
-    proprietary pthread qualcomm radeonsi radv raptor replicas ryzen sbin sched stolen swiftshader sxm tcmlib turing turnip ven vgpu vitis
-    xanmod xeon xgmi xnnpack xtx znver bindings core provider gaudi ascend coreml amdvlk
+    acc aer alpine alteracl amdgcn amdhsa amdvlk aname anv arm asahi ascend audio authenticamd azure bindings broadcom core coreml
+    cubin cufile cusparse cusparselt dat dch dylib efi epyc fpga framebuffer fused gaudi genuineintel gpuopencl gre haswell hbm
+    highvram huc instinct intelocl kubelet kubepods lavapipe lazy llvmpipe lovelace lowvram lts lvp lxcfs mhz mobile mtl musl navi
+    neo nvidiactl nvidiafb nvk nvshmem panfrost pascal pathfinder peermem pentium proprietary provider pthread qualcomm radeonsi
+    radv raptor replicas ryzen sbin sched stolen swiftshader sxm tcmlib turing turnip ven vgpu vitis xanmod xeon xgmi xnnpack xtx
+    znver
 """
 """Words of devices, drivers, kernels and libraries, as tools write them; those of the messages that checks know come from the checks."""
 FURTHER = (
@@ -106,15 +107,16 @@ def words() -> list[str]:
 
 
 def _often(catalogue: Catalogue) -> set[str]:
-    """Words that conditions of checks ask for, and those of the messages of at least two checks."""
+    """Words that conditions of checks ask for, and those of the messages of at least three checks, of lines of logs two."""
     counted: Counter[str] = Counter()
     for check in catalogue.checks:
         messages = (
             literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices
         )
-        counted.update(set(_words(messages)))
-        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 2))
-    return {word for word, number in counted.items() if number > 1}
+        log = any("log" in signature.roles for signature in check.signatures)
+        counted.update(dict.fromkeys(_words(messages), 3 if log else 2))
+        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 6))
+    return {word for word, number in counted.items() if number > 5}
 
 
 def _constants(source: str) -> Iterator[str]:

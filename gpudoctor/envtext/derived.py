@@ -39,33 +39,26 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS = """
-acc{,elerator} adreno aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex
-apptainer ar{c,m,mv} as{ahi,cend,imd,pect} aten attn audio authenticamd auto{cast,conf,gptq,tune} avx aws azure ba{ndwidth,sekit,ttlemage}
-bcs be{egfs,ignet,nchmark} bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ost,ot} br{ake,anch,idges} broadc{ast,om} buildkit bwd caffe
-ccs cdi ceph chip cifs cl{ang,blast,create,enqueue,finish,over,vk} cma{ke,th}
-co{ld,llective,mgr,mpil,mplexfloat,mpose,mputername,ntradiction,nverge,nvolution,operative,reml,rrupt} credential csrc ctr{,anslate}
-cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,init,pti,py,rand,solver} cusparse{,lt} da{emonset,rktable,t,taloader,taparallel}
-dcgm dch ddp de{adline,bian,epspeed,mand,nse,serialize,spite,tectron,terministic,velopment,vicequery} dgx
-di{ffusion,mension,sagrees,strobox,visible} dma dmlexecution dnn downgraded dpcpp dram drvfs dtype dxg{i,kio} dylib dynamo ecc efi elf
-enoent epp epyc ethernet exllama expkeysig fabric fallen fe{dora,ll,nce} ffi fla{sh,vour} fma fooocus foreach fpga framebuffer freedreno
-fuse fwd gaudi gbits gcc gcsfuse gdrdrv ge{force,mm,nai,nuineintel} gfw gib{,berish} glusterfs gmm governor gptq gpu{direct,opencl,stat}
-gr{adient,e,u} gsp{,lat} gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo hopper
-hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu im{age,pl,porterror} in{active,ductor,smod,stallation,stinct,telocl,terop} ioctl
-ipuconfig iris irtual isa isp ivpu jaxlib jet{pack,son} jit keyerror kgspbootgsprm khr kmod koboldcpp kube{let,pods} kunlun
-la{ke,ptop,unch,vapipe} lib{egl,glx,hsakmt,nvoptix,roctracer,ur,ze} lightning llmpipeline llvm{,pipe} lmem lnk
-lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs ma{li,nifest,tmul} mei met{al,ax,eor} mgag mhz
-mi{b,g,graphx,niforge,nutes,openstatus} mlx mmcv mobile mount msvc mtl mus{a,l} navi ncclallreduce ndarray neo neur{al,on} nfs
-ni{ghtly,nja,xos} nncf no{isy,netype,nsense,rm,tfound,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,toolsext,top,vm}
-oc{cupied,i,ulink} offload on{eccl,line,nx} oom open{clon,cv,mp} op{kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plan plugin pnpdeviceid
-po{d,dman,nte,wersave} ppc prepack privateuse{,one} pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve
-py{bind,built,d,have,nvml,opencl,wrap} qattn qcom qnn qua{dro,lcomm,ntization} ra{deonsi,dv,m,ptor,spi,tl,y} rbln rcs rdevice
-reboot{ing,s} reco{gni,vered,very} re{duction,fus,g,gistration,mov,plicas,tirement} ri{ng,scv,sky} rminitadapter rnn
-ro{ce,ck,ckchip,m,otless,setta,ute} rpc rpi rror rtx runtime{class,error} ryzen sa{geattn,lloc,tisfies} sbatch sbin sc{atter,hed,reen}
-sdnext sdxl secret secure{,boot} sgl{,ang} shaderfloat shm si{bling,gabrt,gsegv,licon} skylake slowdown smb{,fs} solve
-sp{ark,conv,eedup,irv,yre} sram srun sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,dden,do,rvey} sve swiftshader sxm tag tcmlib
-te{mplate,nsile,nsor,sla} thermal thro{ttle,ughput} ti{le,medout,tan} to{kenizers,olbox,rchrun} tpu tra{iner,ining,its,nsformers}
-tritonmissing tur{ing,nip} ubuntu uhd umd un{allocated,correctable,healthy,installing,licensed,recoverable,resolvable,responsive,sloth}
-upgrade utili{sation,zation} valueerror ve{ctor,n,rb} vgpu virtio{,fs} visual vitis{,ai} vmid volta vsec watermark wddm webui wedged
-whisper{,x} whl wildcat windowsml work{load,space} xanmod xavier xen xeon xgmi xnnpack xorg xtx zeinit zesinit zink zluda znver
+acc{,elerator} aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex apptainer
+ar{c,m,mv} as{ahi,cend,imd} aten attn audio aut{henticamd,ocast,oconf} avx aws azure ba{ndwidth,sekit,ttlemage} bcs beegfs beignet bfloat
+binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} caffe ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk}
+cmake co{ld,llective,mgr,mpose,mputername,ntradiction,operative,reml} credential ctranslate
+cu{bin,blaslt,dart,file,init,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dcgm dch ddp
+de{adline,bian,epspeed,mand,nse,serialize} di{ffusion,mension,sagrees} dma downgraded dpcpp dram drvfs dtype dxgkio dylib dynamo ecc efi
+enoent epp epyc ethernet expkeysig fabric fedora fell fla{sh,vour} fma fooocus fpga framebuffer freedreno fuse gaudi gbits gcc gcsfuse
+gdrdrv ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,u} gsp gtx gu{c,est,ix}
+ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu image importerror
+in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp jaxlib jetson jit keyerror kgspbootgsprm khr kmod kube{let,pods}
+kunlun la{ke,ptop,unch,vapipe} lib{egl,hsakmt,ur,ze} llvmpipe lmem lnk lo{gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei
+met{al,ax,eor} mgag mhz mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos}
+no{isy,nsense,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,vm} oci offload on{eccl,line,nx} oom op{enmp,kernel,s} orca
+overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plugin
+pnpdeviceid po{d,dman,nte,wersave} ppc privateuse{,one} pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve
+py{bind,built,have,opencl} qcom qnn qua{dro,lcomm} ra{deonsi,dv,ptor,spi,tl,y} rbln rcs re{cogni,covery,fus,g,mov,plicas,tirement}
+ri{ng,scv,sky} rminitadapter rnn ro{ck,ckchip,otless,setta,ute} rpc rpi rtx runtimeerror ryzen satisfies sbin scatter sched sec{ret,ure}
+shaderfloat shm si{bling,gsegv,licon} skylake slowdown smb{,fs} solve speedup spyre sram sse sshfs st{olen,rategy,uck,udio} subgroupsize
+sudo sve swiftshader sxm tag tcmlib tensor tesla thermal thro{ttle,ughput} ti{les,medout,tan} torchrun tpu tra{ining,its,nsformers}
+tur{ing,nip} ubuntu uhd umd un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade utilization ve{ctor,n,rb} vgpu
+virtio{,fs} vitis{,ai} vmid vsec watermark wddm wedged whisper{,x} whl wildcat windowsml work{load,space} xanmod xen xeon xgmi xnnpack
+xorg xtx zink zluda znver
 """

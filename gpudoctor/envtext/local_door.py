@@ -135,7 +135,7 @@ class LocalDoor:
         """Fills `python`: what is installed here, and what each framework says of itself in a child."""
         from gpudoctor.envtext.environment_kind import environment
 
-        self.python = environment()
+        self.python = environment(self)
         wanted = [name for name in FRAMEWORKS if getattr(find_spec(name), "origin", None)]
         self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
         self._workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]

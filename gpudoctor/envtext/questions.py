@@ -138,13 +138,12 @@ run journalctl --unit=snap.ollama.listener @log :: ollama
 run journalctl --user --unit=ollama @log :: ollama
 read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
-read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list <ollama>
 list {<ollama>/{cuda*,rocm*,vulkan*,runners},/Applications/Ollama.app/Contents/Resources} :: ggml|^(cuda|rocm|vulkan)
 list <ollama>/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
 run llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
-run llama-server --version || llama-cli --version || llama-bench --version
+run llama-server --version || llama-cli --version
 run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
@@ -154,11 +153,8 @@ list {site}/llama_cpp/lib :: ^lib(ggml|llama)
 list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
-list {comfy} :: \.(bat|sh|ps1|cmd)$
 read {comfy}/{*.sh,../*.bat} :: main\.py
-list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
 read <venv>/pyvenv.cfg :: ^(version|version_info|uv) *=
-read <embedded>/pyvenv.cfg :: ^version
 list <embedded> :: ^python3\d+\.(_pth|dll|zip)$
 list {<venv>/lib/python3.*,<embedded>/Lib}/site-packages :: comfy
 list {comfy}/custom_nodes
