@@ -31,7 +31,7 @@ import sys
 import threading
 import time
 
-# What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
+# What is asked
 
 REVISION=3
 COMFY="{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
@@ -61,7 +61,7 @@ run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read <kfd>/*/name
 read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
-run lspci -Dvmmnnk || lspci -nnk :: display
+run lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
@@ -71,7 +71,7 @@ read /proc/modules :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
 run nvidia-smi <table>
-run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
+run nvidia-smi -q -x || nvidia-smi :: nvidia
 run modinfo -F version nvidia
 run modinfo -F license nvidia
 run modprobe -n -v nvidia
@@ -135,12 +135,10 @@ run sw_vers
 run sysctl -n hw.memsize
 run sysctl -n machdep.cpu.brand_string
 run sysctl -n sysctl.proc_translated
-run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_(model|cores)|_?spdisplays_(vendor|vram|mtlgpu\w+)
 run uname -m
 [packages] System packages that matter
-read /var/lib/dpkg/status :: dpkg
-else run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
-else read /lib/apk/db/installed :: apk
+run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 [programs] Programs with a runtime of their own
 there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
 there {home}/AppData/Local/Programs/Ollama/ollama.exe
@@ -192,7 +190,7 @@ def braces(text):
 def spelled_out(listing): return {word for group in listing.split() for word in braces(group)}
 
 
-# Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand.
+# Tables that docs/env_script.py takes from the probes and checks
 
 LIBRARIES=re.compile(
 r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|MIOpen|rocblas|poplar|"
@@ -203,12 +201,11 @@ r"gkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockd
 r"verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
 r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b", re.IGNORECASE)
 DISTRIBUTIONS=re.compile(
-r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tens"
-r"orrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|"
-r"rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras"
-r"|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|d"
-r"eepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
-r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))")
+r"^(?:(?:accelerate|bigdl-llm|coremltools|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|khr"
+r"onos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|transformers|diffusers|peft)$|(to"
+r"rch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvin"
+r"o|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sg"
+r"l|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))")
 FRAMEWORKS="""torch intel_extension_for_pytorch torch_directml pytorch_ocl poptorch tensorflow onnxruntime openvino jax bitsandbytes xformers""".split()
 OLLAMA_LOG='inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'
 OPTIONS={'@show': ('--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath',), '@log': (*('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')}
@@ -226,32 +223,37 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS="""
-acc{,elerator} aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex apptainer
-ar{c,m,mv} as{ahi,cend,imd} aten attn audio aut{henticamd,ocast,oconf} avx aws azure ba{ndwidth,sekit,ttlemage} bcs beegfs beignet bfloat
-binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} caffe ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk}
-cmake co{ld,llective,mgr,mpose,mputername,ntradiction,operative,reml} credential ctranslate
-cu{bin,blaslt,dart,file,init,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dcgm dch ddp
-de{adline,bian,epspeed,mand,nse,serialize} di{ffusion,mension,sagrees} dma downgraded dpcpp dram drvfs dtype dxgkio dylib dynamo ecc efi
-enoent epp epyc ethernet expkeysig fabric fedora fell fla{sh,vour} fma fooocus fpga framebuffer freedreno fuse gaudi gbits gcc gcsfuse
-gdrdrv ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,u} gsp gtx gu{c,est,ix}
-ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu image importerror
-in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp jaxlib jetson jit keyerror kgspbootgsprm khr kmod kube{let,pods}
-kunlun la{ke,ptop,unch,vapipe} lib{egl,hsakmt,ur,ze} llvmpipe lmem lnk lo{gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei
-met{al,ax,eor} mgag mhz mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos}
-no{isy,nsense,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,vm} oci offload on{eccl,line,nx} oom op{enmp,kernel,s} orca
-overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plugin
-pnpdeviceid po{d,dman,nte,wersave} ppc privateuse{,one} pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve
-py{bind,built,have,opencl} qcom qnn qua{dro,lcomm} ra{deonsi,dv,ptor,spi,tl,y} rbln rcs re{cogni,covery,fus,g,mov,plicas,tirement}
-ri{ng,scv,sky} rminitadapter rnn ro{ck,ckchip,otless,setta,ute} rpc rpi rtx runtimeerror ryzen satisfies sbin scatter sched sec{ret,ure}
-shaderfloat shm si{bling,gsegv,licon} skylake slowdown smb{,fs} solve speedup spyre sram sse sshfs st{olen,rategy,uck,udio} subgroupsize
-sudo sve swiftshader sxm tag tcmlib tensor tesla thermal thro{ttle,ughput} ti{les,medout,tan} torchrun tpu tra{ining,its,nsformers}
-tur{ing,nip} ubuntu uhd umd un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade utilization ve{ctor,n,rb} vgpu
-virtio{,fs} vitis{,ai} vmid vsec watermark wddm wedged whisper{,x} whl wildcat windowsml work{load,space} xanmod xen xeon xgmi xnnpack
-xorg xtx zink zluda znver
+acc{,elerator} adapterram aer affinity agree aio akmod al{arm,chemist,locator,lreduce,pine,teracl} amd{gcn,hsa,rocm,vlk,xc} am{p,pere,x}
+an{aconda,ame,v} ap{ex,plylayer,ptainer} ar{c,m,mv} as{ahi,cend,imd} at{en,idxx,tn} audio aut{henticamd,ocast,otune} avc avx aws azure
+bandwidth battlemage bcs beegfs beignet bfc bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} cables caffe
+ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk} cmake
+co{ld,llective,mgr,mpil,mpose,mputername,ntradiction,operative,ordination,reml} cre{atefromir,dential} ctr{,anslate}
+cu{bin,blaslt,dart,datoolkit,file,init,mm,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dc{gm,h,p} ddcae ddp
+de{adline,bian,epspeed,mand,nse,serialize,tectron,viceinfo} di{ffusion,mension,sagrees,strobox} dma downgraded dpcpp drmfd drvfs dso dtype
+dxg{i,kio} dylib dynamo ecb ecc efi endbr enoent epp epyc errimagepull ethernet exllamav expkeysig fabric fallen fedora fell finalize
+fla{sh,vour} fma fooocus fpga fr{agmentation,amebuffer,eedreno} fuse gau{di,ssian} gbits gcc gcsfuse gdk gdrdrv
+ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,idd,oundingdino,u} gsp{,lat,rminit}
+gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hcc hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hu{b,c,ng} hypervisor ibv icdl idle ifwt
+igpu image importerror in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp ivpu jaxlib jetson jit kernelversion keyerror
+kgspbootgsprm khr kmod knn kube{let,pods} kunlun la{ke,ptop,unch,vapipe} lib{cu,egl,glx,hipfft,hsakmt,rocfft,rocrand,roctracer,ur,ze}
+llvmpipe lmem lnk{,sta} lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei met{al,ax,eor,rics} mgag mhz
+mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos} no{isy,nsense,tsupported,va}
+nv{cr,cuda,diffrast,idiactl,idiafb,k,lddmkm,link,mlerror,shmem,smi,switch,toolsext,vm,wgf} oci offload on{eccl,line,nx} oom{,killed}
+op{enmp,kernel,s} orca osx overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback
+pe{ermem,ntium,rf,rsistence} pidfd pin pjrt placement plugin pnpdeviceid po{d,dman,intnet,ison,nte,wersave} ppc privateuse{,one}
+pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve py{bind,built,have,opencl} qcom qnn qu{adro,alcomm,euec}
+ra{deonsi,dv,ptor,spi,sterization,tl,y} rbln rcs recogni{,tion} recover{ed,y} re{fus,g,gistration,mov,plicas,setrequired,sident}
+retire{d,ment} ri{ng,p,scv,sky} rma rminitadapter rnn ro{ck,ckchip,m,otless,setta,ute} rpc rpi rtx runtimeerror ryzen sandbox satisfies
+sbin scatter sched se{cret,cure,tupbackend} shaderfloat shm si{bling,gsegv,licon} skylake slowdown sm{b,bfs,s,u} sp{c,conv,eedup,yre} sram
+sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,do,rvivability} sve swiftshader sxid sxm tag tcc tcmlib tensor tesla thermal
+thr{eshold,ottle,oughput} ti{les,medout,tan} toolbox torch{run,sparse} tpu tra{ining,its,nsformers} tur{ing,nip} ubuntu uhd umd
+un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade userspace utilization validator ve{ctor,n,rb,scales} vgpu
+virtio{,fs} vitis{,ai} vlk vmid vnni vpux vsec watermark wddm wedged whisper{,x} whl wildcat windows{ml,path} work{load,space} wpr xanmod
+xen xeon xgmi xnnpack xorg xtx zink zluda znver
 """
 
 
-# The program that a child runs to import one framework (target/payloads); the script holds its text.
+# The program that a child runs to import one framework (target/payloads)
 
 INSPECT = r'''import json
 import os
@@ -408,7 +410,7 @@ sys.stderr.flush()
 os._exit(0)'''
 
 
-# What of an answer is kept: the part that probes read. Pure functions of text.
+# What of an answer is kept
 
 LOG_LINES=40
 _TROUBLE=re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
@@ -416,15 +418,13 @@ _MODULES=re.compile(
 r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES=re.compile(
-r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
-r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
-r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
-r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar|(lib)?xrt)")
+r"^((lib|[ak]kmod-|xorg-x11-drv-)?nvidia|linux-(image|headers|firmware|generic|\w+-nvidia)|dkms$|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$"
+r"|(lib)?(cuda1|cudnn|cublas|nccl|ze|igc|igdgmm|opencl|OpenCL|pocl|vulkan|hsa|xrt)|intel-|(oneapi-)?level-zero|ocl-icd|clinfo|mesa-(vulkan|opencl)"
+r"|amd(gpu|vlk)|(amd)?rocm|hip|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar)")
 _NVIDIA=re.compile(
-r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
-r"|current_dm|virtualization_mode|license_status|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)|current_ecc"
-r"|(sram|dram)_uncorrectable\w*|pending_retirement|remapped_row_\w+|state|status|gpu_recovery_action|gsp_firmware_version|used_memory|total|used"
-)
+r"(driver|cuda|cuda_umd|gsp_firmware)_version|product_\w+|pci_(bus|device)_id|\w+_mig|mig_device|(compute|persistence|virtualization)_mode|license_status"
+r"|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_\w+|current_(dm|ecc)|[sd]ram_uncorrectable\w*|pending_retirement"
+r"|remapped_row_\w+|stat(e|us)|gpu_recovery_action|used_memory|total|used")
 _UNUSED=("N/A", "[N/A]", "", "0", "No", "Not Active", "None", "Unknown")
 _CL=(
 r"platforms|devices|online|icd_loader|raw|CL_(PLATFORM|DEVICE)_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE"
@@ -436,7 +436,7 @@ r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD
 "vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
 r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
 "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
-"nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
+"nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't",
 "ollama": OLLAMA_LOG, "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
 "modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
 "mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
@@ -477,10 +477,8 @@ def _largest(text):
 		sizes+=[end-start] if flags&0x200 else []
 	return f"0x0 {max(sizes):#x} 0x200" if max(sizes) else ""
 def _display(text):
-	long="Slot:" in text
-	blocks=[block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
-	lines=[[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
-	return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
+	blocks=[block for block in re.split("\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
+	return "\n".join(line for block in blocks for line in block.splitlines() if re.match(r"[0-9a-f]|\s+Kernel ", line))
 def _nvidia(text):
 	text=re.sub(r">\s+<", "><", text)
 	text=re.sub(r"<(\w+)>([^<]*)</\1>", lambda leaf: leaf[0] if _NVIDIA.fullmatch(leaf[1]) and leaf[2].strip() not in _UNUSED else "", text)
@@ -495,10 +493,8 @@ def _uname(text):
 	words=text.split()
 	return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if words[:1]==["Linux"] and len(words)>3 else text
 def packages_in(manager, text):
-	patterns={
-"dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
-"dpkg-query": r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)", }
-	return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
+	row=r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)" if manager=="dpkg-query" else r"^(\S+) (\S+)"
+	return {name: version for name, version in re.findall(row, text, re.M) if PACKAGES.match(name)}
 def _log(text):
 	seen=set()
 	lines=[]
@@ -513,7 +509,7 @@ def _log(text):
 _FUNCTIONS={"largest": _largest, "display": _display, "log": _log, "libraries": _libraries, "uname": _uname}
 
 
-# What may leave: words of a list and technical forms. Whatever is neither becomes `*`, so that no name has to be known to be left out.
+# What may leave
 
 HIDDEN="*"
 _SECRET=re.compile(r"(?i)((?:\w*(?:passw|passphrase|token|secret|api_?key|access_?key|credential|cookie)\w*)\s{0,3}[:=]\s{0,3})(\S+)")
@@ -607,7 +603,7 @@ def known(word, words=WORDS):
 	return len(parts)>1 and "".join(parts)==word and all(len(part)<3 for part in short) and len("".join(listed))>len(word)//2
 
 
-# The Python environment that runs this: its kind, and what is installed in it, from the names of its folders.
+# The Python environment that runs this
 
 def environment(door):
 	prefix=sys.prefix.replace("\\", "/")
@@ -628,7 +624,7 @@ def _kind(door, prefix):
 	return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"
 
 
-# Asks a door the questions of the table, each in its time. A question that fails or hangs is a gap, never the end.
+# Asks a door the questions of the table
 
 SYSTEMS=("windows", "macos", "wsl")
 DEVICES="/sys/bus/pci/devices"
@@ -641,8 +637,8 @@ _PLAIN=re.compile(r"[^\s\"\\]+")
 class Question:
 	def __init__(self, group, line, number):
 		what, _, self.keep=line.partition(" :: ")
-		self.group, self.number, self.otherwise=group, number, what.startswith("else ")
-		self.verb, _, self.where=what.replace("else ", "").partition(" ")
+		self.group, self.number=group, number
+		self.verb, _, self.where=what.partition(" ")
 		self.commands={argv_of(command): command for command in (self.where.split(" || ") if self.verb=="run" else ())}
 def argv_of(command): return tuple(part for word in shlex.split(command) for part in OPTIONS.get(word, (word,)))
 def questions():
@@ -684,13 +680,11 @@ class Asker:
 		self.troubles=[]
 		self._places={}
 	def ask(self):
-		answered=False
 		for question in questions():
-			if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered): continue
+			if question.group in SYSTEMS and not self.is_system(question.group): continue
 			limit=min(SECONDS*max(1, len(question.commands))+1.5, self.clock.left())
 			found, why=guarded(limit, lambda question=question: self._one(question)) if limit>0.2 else (None, "")
 			if found:
-				answered=bool(found.entries) or (answered and question.otherwise)
 				self.found.add(found)
 				continue
 			self.found.unasked.append(question.number)
@@ -746,10 +740,8 @@ class Asker:
 				bridges=re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
 				yield from (address, *bridges[-2:])
 	def _read(self, path, question):
-		manager=question.keep if question.keep in ("dpkg", "apk") else ""
-		result=self.door.read(path, limit=40_000_000 if manager else 1_000_000)
+		result=self.door.read(path)
 		if result.problem: return [("item", path, f"!{result.problem}")] if result.problem not in ("missing", "not-recorded") else []
-		if manager: return self._packages(manager, result.text)
 		lines=kept(question.keep, result.text.replace("\0", "").rstrip("\n"))
 		entries=[("text", path, lines if path=="/etc/os-release" else self.clean.lines(lines))]
 		for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else (): entries+=self._there(library, question)
@@ -761,7 +753,7 @@ class Asker:
 			if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
 				by_version.setdefault(self.clean.version(version), []).append(name)
 		listed="; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
-		return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {listed}", "")] if text.strip() else []
+		return [("line", f"By {manager}: {listed}", "")] if text.strip() else []
 	def _list(self, path, question):
 		names=self.door.listdir(path)
 		if not names and not self.door.exists(path): return []
@@ -814,7 +806,7 @@ def sites_of(door):
 def content(text): return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-# The first part of the text: the fields of PyTorch's collect_env, by their names and in their order, so that what reads those reads this.
+# The first part of the text
 
 NONE="Could not collect"
 PACKAGES_FOLLOW="Versions of relevant libraries:"
@@ -896,7 +888,7 @@ def _of_devices(asker):
 "driver": rows[0][-3] if rows else _said(door, "/proc/driver/nvidia/version", r"Module +([0-9.]+)"), }
 
 
-# Writes what was answered: first the fields of collect_env, then the answers in groups, each in a form that is read back.
+# Writes what was answered
 
 LIMIT=8192
 BEGIN=f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
@@ -999,11 +991,10 @@ def _variables(asker):
 			yield f"{name}={asker.clean.line(value[:600])}"
 
 
-# This machine, asked with the standard library alone: files, programs of PATH, and the Python environment that runs this.
+# This machine
 
 MARK="@gpudoctor "
 FRAMEWORK_SECONDS=14.0
-SIGNALS={4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 QUIET="""TF_CPP_MIN_LOG_LEVEL=1 TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1
 PYTORCH_NVML_BASED_CUDA_CHECK=1 KERAS_HOME=/dev/null/none"""
 _CHILD="import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
@@ -1020,10 +1011,10 @@ class LocalDoor:
 		self.python={}
 		self._said={}
 		self._hung=set()
-	def read(self, path, limit=1_000_000):
+	def read(self, path):
 		try:
 			if stat.S_ISREG(os.stat(path).st_mode):
-				with open(path, "rb") as file: return Said(text=file.read(limit).decode("utf-8", "replace"))
+				with open(path, "rb") as file: return Said(text=file.read(1_000_000).decode("utf-8", "replace"))
 		except (FileNotFoundError, NotADirectoryError): return Said(problem="missing")
 		except PermissionError: return Said(problem="denied")
 		except OSError: pass
@@ -1095,7 +1086,7 @@ env={**env, "LC_ALL": "C"}, cwd=os.path.abspath(os.sep), )
 		kind, label, message="exception", "exit", f" left with status {said.rc}\n{tail}"
 		if said.timed_out: kind, label, message="timeout", "timeout", f": no end after {seconds:.0f} s"
 		elif said.signal is not None:
-			kind, label="signal", SIGNALS.get(said.signal, f"signal {said.signal}")
+			kind, label="signal", {each.value: each.name for each in signal.Signals}.get(said.signal, f"signal {said.signal}")
 			message=f" died of {label}\n{tail}"
 		if kind!="exception" or stage not in ("done", "failed"):
 			found["error"]={"kind": kind, "name": label, "message": f"{where}{message}"}
@@ -1114,7 +1105,7 @@ def _end(child):
 	child.kill()
 
 
-# `python gpudoctor-env.py`: asks this machine, writes the text, and ends well whatever happens.
+# `python gpudoctor-env.py`
 
 def main():
 	began=time.monotonic()

@@ -52,16 +52,16 @@ MODULES = (
 FURTHER_WORDS = """
     acc aer alpine alteracl amdgcn amdhsa amdvlk aname anv arm asahi ascend audio authenticamd azure bindings broadcom core coreml
     cubin cufile cusparse cusparselt dat dch dylib efi epyc fpga framebuffer fused gaudi genuineintel gpuopencl gre haswell hbm
-    highvram huc instinct intelocl kubelet kubepods lavapipe lazy llvmpipe lovelace lowvram lts lvp lxcfs mhz mobile mtl musl navi
+    highvram huc instinct ivpu intelocl kubelet kubepods lavapipe lazy llvmpipe lovelace lowvram lts lvp lxcfs mhz mobile mtl musl navi
     neo nvidiactl nvidiafb nvk nvshmem panfrost pascal pathfinder peermem pentium proprietary provider pthread qualcomm radeonsi
     radv raptor replicas ryzen sbin sched stolen swiftshader sxm tcmlib turing turnip ven vgpu vitis xanmod xeon xgmi xnnpack xtx
     znver
 """
 """Words of devices, drivers, kernels and libraries, as tools write them; those of the messages that checks know come from the checks."""
 FURTHER = (
-    "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
+    "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", 
     "khronos-opencl-icd-loader", "plaidml", "vulkan", "kp", "kompute", "taichi", "wgpu", "gpt4all", "comfyui[a-z-]*", "amd-[a-z0-9-]+",
-    "rocm-[a-z0-9-]+", "transformers", "diffusers", "peft",
+    "transformers", "diffusers", "peft",
 )  # fmt: skip
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
@@ -107,16 +107,14 @@ def words() -> list[str]:
 
 
 def _often(catalogue: Catalogue) -> set[str]:
-    """Words that conditions of checks ask for, and those of the messages of at least three checks, of lines of logs two."""
+    """Words that conditions of checks and lines of logs have, and those of the messages of at least three checks."""
     counted: Counter[str] = Counter()
     for check in catalogue.checks:
-        messages = (
-            literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices
-        )
-        log = any("log" in signature.roles for signature in check.signatures)
-        counted.update(dict.fromkeys(_words(messages), 3 if log else 2))
-        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 6))
-    return {word for word, number in counted.items() if number > 5}
+        for roles, number in ((ROLES, 1), ({"log"}, 2)):
+            messages = (literal for each in check.signatures if roles & set(each.roles) for choices in each.text for literal in choices)
+            counted.update(dict.fromkeys(_words(messages), number))
+        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 3))
+    return {word for word, number in counted.items() if number > 2}
 
 
 def _constants(source: str) -> Iterator[str]:
@@ -173,6 +171,7 @@ def derived() -> str:
     """The text of derived.py."""
     asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
     asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
+    asked = [name for name in asked if not any(re.fullmatch(further, name) for further in FURTHER)]
     distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
     asked_variables = {*re.findall(r"env\.([A-Za-z_]\w+)", repr(load_catalogue(vocabulary.items()))), *VARIABLES_OF_PROBES}
     listing = _filled(words())
@@ -230,7 +229,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
-    """A module without its imports, annotations and notes; the first line of its documentation becomes a comment."""
+    """A module without its imports, annotations and notes; the first clause of its documentation becomes a comment."""
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)) and not re.match("from (__future__|typing|gpudoctor)", ast.unparse(node)):
             imports.add(ast.unparse(node))
@@ -247,7 +246,7 @@ def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
         rest = f"INSPECT = r'''{compact(payload)}'''"
     else:
         rest = compact("\n".join(lines))
-    title = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
+    title = re.split(r"[.:;,]\s", f"{ast.get_docstring(tree)}\n")[0]
     return f"\n# {title}\n\n{rest}\n"
 
 

@@ -143,7 +143,7 @@ class _Reader:
         elif found := re.match(r"^Loaded by (\w+): ?(.*)$", head):
             framework = self.python.setdefault("frameworks", {}).setdefault(found[1], {"imported": None})
             framework["libraries"] = list(_libraries(self._here(found[2])))
-        elif found := re.match(r"^By (dpkg-query|rpm|pacman|apk): (.*)$", head):
+        elif found := re.match(r"^By (dpkg-query|rpm|pacman): (.*)$", head):
             self._packages(found[1], found[2])
         elif head.startswith("Not installed: "):
             self.missing |= set(head[15:].split())
@@ -258,9 +258,6 @@ class _Reader:
             "rpm": ["rpm", "-qa", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\\n"],
             "pacman": ["pacman", "-Q"],
         }
-        if manager == "apk":
-            self.files["/lib/apk/db/installed"] = "".join(f"P:{name}\nV:{version}\n\n" for name, version in names)
-            return
         row = {"dpkg-query": "ii \t{}\t{}\n", "rpm": "{} {} x86_64\n", "pacman": "{} {}\n"}[manager]
         self.commands.append({"argv": command[manager], "rc": 0, "stdout": "".join(row.format(*each) for each in names), "stderr": ""})
 
@@ -322,7 +319,7 @@ class _Reader:
     def _missing_commands(self) -> Iterator[tuple[str, ...]]:
         said = {tuple(entry["argv"]) for entry in self.commands}
         for question in self._asked():
-            for argv in () if question.otherwise and "lsmod" in question.where else question.commands:
+            for argv in question.commands:
                 if argv[0] in self.missing and argv not in said:
                     yield argv
 
@@ -332,7 +329,7 @@ class _Reader:
         asker = Asker(ShownPaths(self.files, self.folders, self.links, self.variables, self.python, self.platform), Clock(), None)
         found: dict[str, None] = {}
         for question in self._asked():
-            if question.verb == "run" or question.keep == "never" or question.otherwise:
+            if question.verb == "run":
                 continue
             for path in asker.paths(question.where):
                 if path not in shown and not any(path == place or path.startswith(f"{place}/") for place in self.untold):

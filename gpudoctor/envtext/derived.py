@@ -15,12 +15,11 @@ KERNEL_LOG = re.compile(
     r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b"
 , re.IGNORECASE)
 DISTRIBUTIONS = re.compile(
-    r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tens"
-    r"orrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|"
-    r"rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras"
-    r"|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|d"
-    r"eepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
-    r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))"
+    r"^(?:(?:accelerate|bigdl-llm|coremltools|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|khr"
+    r"onos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|transformers|diffusers|peft)$|(to"
+    r"rch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvin"
+    r"o|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sg"
+    r"l|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))"
 )
 FRAMEWORKS = """torch intel_extension_for_pytorch torch_directml pytorch_ocl poptorch tensorflow onnxruntime openvino jax bitsandbytes xformers""".split()
 OLLAMA_LOG = 'inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'
@@ -39,26 +38,31 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS = """
-acc{,elerator} aer agree akmod al{chemist,locator,lreduce,pine,teracl} am{dgcn,dhsa,drocm,dvlk,p,pere,x} an{aconda,ame,v} apex apptainer
-ar{c,m,mv} as{ahi,cend,imd} aten attn audio aut{henticamd,ocast,oconf} avx aws azure ba{ndwidth,sekit,ttlemage} bcs beegfs beignet bfloat
-binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} caffe ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk}
-cmake co{ld,llective,mgr,mpose,mputername,ntradiction,operative,reml} credential ctranslate
-cu{bin,blaslt,dart,file,init,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dcgm dch ddp
-de{adline,bian,epspeed,mand,nse,serialize} di{ffusion,mension,sagrees} dma downgraded dpcpp dram drvfs dtype dxgkio dylib dynamo ecc efi
-enoent epp epyc ethernet expkeysig fabric fedora fell fla{sh,vour} fma fooocus fpga framebuffer freedreno fuse gaudi gbits gcc gcsfuse
-gdrdrv ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,u} gsp gtx gu{c,est,ix}
-ha{bana,lf,rdware,swell} hbm hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hub huc hypervisor ibv icdl idle ifwt igpu image importerror
-in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp jaxlib jetson jit keyerror kgspbootgsprm khr kmod kube{let,pods}
-kunlun la{ke,ptop,unch,vapipe} lib{egl,hsakmt,ur,ze} llvmpipe lmem lnk lo{gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei
-met{al,ax,eor} mgag mhz mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos}
-no{isy,nsense,va} nv{cr,cuda,idiactl,idiafb,k,link,mlerror,shmem,smi,switch,vm} oci offload on{eccl,line,nx} oom op{enmp,kernel,s} orca
-overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback pe{ermem,ntium,rf,rsistence} pin pjrt plugin
-pnpdeviceid po{d,dman,nte,wersave} ppc privateuse{,one} pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve
-py{bind,built,have,opencl} qcom qnn qua{dro,lcomm} ra{deonsi,dv,ptor,spi,tl,y} rbln rcs re{cogni,covery,fus,g,mov,plicas,tirement}
-ri{ng,scv,sky} rminitadapter rnn ro{ck,ckchip,otless,setta,ute} rpc rpi rtx runtimeerror ryzen satisfies sbin scatter sched sec{ret,ure}
-shaderfloat shm si{bling,gsegv,licon} skylake slowdown smb{,fs} solve speedup spyre sram sse sshfs st{olen,rategy,uck,udio} subgroupsize
-sudo sve swiftshader sxm tag tcmlib tensor tesla thermal thro{ttle,ughput} ti{les,medout,tan} torchrun tpu tra{ining,its,nsformers}
-tur{ing,nip} ubuntu uhd umd un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade utilization ve{ctor,n,rb} vgpu
-virtio{,fs} vitis{,ai} vmid vsec watermark wddm wedged whisper{,x} whl wildcat windowsml work{load,space} xanmod xen xeon xgmi xnnpack
-xorg xtx zink zluda znver
+acc{,elerator} adapterram aer affinity agree aio akmod al{arm,chemist,locator,lreduce,pine,teracl} amd{gcn,hsa,rocm,vlk,xc} am{p,pere,x}
+an{aconda,ame,v} ap{ex,plylayer,ptainer} ar{c,m,mv} as{ahi,cend,imd} at{en,idxx,tn} audio aut{henticamd,ocast,otune} avc avx aws azure
+bandwidth battlemage bcs beegfs beignet bfc bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} cables caffe
+ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk} cmake
+co{ld,llective,mgr,mpil,mpose,mputername,ntradiction,operative,ordination,reml} cre{atefromir,dential} ctr{,anslate}
+cu{bin,blaslt,dart,datoolkit,file,init,mm,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dc{gm,h,p} ddcae ddp
+de{adline,bian,epspeed,mand,nse,serialize,tectron,viceinfo} di{ffusion,mension,sagrees,strobox} dma downgraded dpcpp drmfd drvfs dso dtype
+dxg{i,kio} dylib dynamo ecb ecc efi endbr enoent epp epyc errimagepull ethernet exllamav expkeysig fabric fallen fedora fell finalize
+fla{sh,vour} fma fooocus fpga fr{agmentation,amebuffer,eedreno} fuse gau{di,ssian} gbits gcc gcsfuse gdk gdrdrv
+ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,idd,oundingdino,u} gsp{,lat,rminit}
+gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hcc hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hu{b,c,ng} hypervisor ibv icdl idle ifwt
+igpu image importerror in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp ivpu jaxlib jetson jit kernelversion keyerror
+kgspbootgsprm khr kmod knn kube{let,pods} kunlun la{ke,ptop,unch,vapipe} lib{cu,egl,glx,hipfft,hsakmt,rocfft,rocrand,roctracer,ur,ze}
+llvmpipe lmem lnk{,sta} lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei met{al,ax,eor,rics} mgag mhz
+mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos} no{isy,nsense,tsupported,va}
+nv{cr,cuda,diffrast,idiactl,idiafb,k,lddmkm,link,mlerror,shmem,smi,switch,toolsext,vm,wgf} oci offload on{eccl,line,nx} oom{,killed}
+op{enmp,kernel,s} orca osx overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback
+pe{ermem,ntium,rf,rsistence} pidfd pin pjrt placement plugin pnpdeviceid po{d,dman,intnet,ison,nte,wersave} ppc privateuse{,one}
+pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve py{bind,built,have,opencl} qcom qnn qu{adro,alcomm,euec}
+ra{deonsi,dv,ptor,spi,sterization,tl,y} rbln rcs recogni{,tion} recover{ed,y} re{fus,g,gistration,mov,plicas,setrequired,sident}
+retire{d,ment} ri{ng,p,scv,sky} rma rminitadapter rnn ro{ck,ckchip,m,otless,setta,ute} rpc rpi rtx runtimeerror ryzen sandbox satisfies
+sbin scatter sched se{cret,cure,tupbackend} shaderfloat shm si{bling,gsegv,licon} skylake slowdown sm{b,bfs,s,u} sp{c,conv,eedup,yre} sram
+sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,do,rvivability} sve swiftshader sxid sxm tag tcc tcmlib tensor tesla thermal
+thr{eshold,ottle,oughput} ti{les,medout,tan} toolbox torch{run,sparse} tpu tra{ining,its,nsformers} tur{ing,nip} ubuntu uhd umd
+un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade userspace utilization validator ve{ctor,n,rb,scales} vgpu
+virtio{,fs} vitis{,ai} vlk vmid vnni vpux vsec watermark wddm wedged whisper{,x} whl wildcat windows{ml,path} work{load,space} wpr xanmod
+xen xeon xgmi xnnpack xorg xtx zink zluda znver
 """

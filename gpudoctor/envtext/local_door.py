@@ -20,7 +20,6 @@ from gpudoctor.envtext.inspecting import INSPECT
 
 MARK = "@gpudoctor "
 FRAMEWORK_SECONDS = 14.0
-SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 QUIET = """TF_CPP_MIN_LOG_LEVEL=1 TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1
 PYTORCH_NVML_BASED_CUDA_CHECK=1 KERAS_HOME=/dev/null/none"""
 _CHILD = "import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
@@ -46,11 +45,11 @@ class LocalDoor:
         self._said: dict[Any, Said] = {}
         self._hung: Any = set()
 
-    def read(self, path: str, limit: int = 1_000_000) -> Said:
+    def read(self, path: str) -> Said:
         try:
             if stat.S_ISREG(os.stat(path).st_mode):
                 with open(path, "rb") as file:
-                    return Said(text=file.read(limit).decode("utf-8", "replace"))
+                    return Said(text=file.read(1_000_000).decode("utf-8", "replace"))
         except (FileNotFoundError, NotADirectoryError):
             return Said(problem="missing")
         except PermissionError:
@@ -165,7 +164,7 @@ class LocalDoor:
         if said.timed_out:
             kind, label, message = "timeout", "timeout", f": no end after {seconds:.0f} s"
         elif said.signal is not None:
-            kind, label = "signal", SIGNALS.get(said.signal, f"signal {said.signal}")
+            kind, label = "signal", {each.value: each.name for each in signal.Signals}.get(said.signal, f"signal {said.signal}")
             message = f" died of {label}\n{tail}"
         if kind != "exception" or stage not in ("done", "failed"):
             found["error"] = {"kind": kind, "name": label, "message": f"{where}{message}"}

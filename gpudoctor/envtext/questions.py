@@ -1,9 +1,9 @@
 """What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
-    [else] VERB WHERE [:: KEEP]
+    VERB WHERE [:: KEEP]
 
 `read` a file, `list` a folder, `node` a device node, `link` the target of a link, `there` whether something exists, `run` a command (of those on
-one line, separated by ` || `, the first that answers). `else`: only where the question before was not answered. KEEP is an expression for the
+one line, separated by ` || `, the first that answers). KEEP is an expression for the
 lines, names or JSON keys that are kept, or a name of kept.py. `*` stands for names, `{a,b}` for each of them, `<name>` for the text that a line
 `<name> = text` gives it, and these for what is on this machine:
 
@@ -46,7 +46,7 @@ run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read <kfd>/*/name
 read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
-run lspci -Dvmmnnk || lspci -nnk :: display
+run lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
@@ -56,7 +56,7 @@ read /proc/modules :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
 run nvidia-smi <table>
-run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
+run nvidia-smi -q -x || nvidia-smi :: nvidia
 run modinfo -F version nvidia
 run modinfo -F license nvidia
 run modprobe -n -v nvidia
@@ -120,12 +120,10 @@ run sw_vers
 run sysctl -n hw.memsize
 run sysctl -n machdep.cpu.brand_string
 run sysctl -n sysctl.proc_translated
-run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_(model|cores)|_?spdisplays_(vendor|vram|mtlgpu\w+)
 run uname -m
 [packages] System packages that matter
-read /var/lib/dpkg/status :: dpkg
-else run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
-else read /lib/apk/db/installed :: apk
+run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 [programs] Programs with a runtime of their own
 there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
 there {home}/AppData/Local/Programs/Ollama/ollama.exe
