@@ -70,7 +70,7 @@ list /sys/module :: modules
 read /proc/modules :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
-run nvidia-smi <table>
+run nvidia-smi <table> || /usr/lib/wsl/lib/nvidia-smi <table>
 run nvidia-smi -q -x || nvidia-smi :: nvidia
 run modinfo -F version nvidia
 run modinfo -F license nvidia
@@ -82,11 +82,9 @@ list /lib/modules/{release} :: ^(build|kernel)$
 read {/etc,/usr/lib,/lib}/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
 run rocminfo || /opt/rocm/bin/rocminfo :: rocminfo
 run amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
-run rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run xpu-smi discovery -j :: json xpu
 run xpu-smi discovery -d 0 -j :: json xpu
 run gc-info -l
-run gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
 run gc-info -i -d 0
 run gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
 run vipu list partitions
@@ -97,7 +95,7 @@ list /etc/{OpenCL/vendors,ipuof.conf.d}
 read /etc/OpenCL/vendors/*.icd
 list <vulkan>
 read <vulkan>/*.json :: json ICD|library_path|api_version
-run vulkaninfo --summary || vulkaninfo :: vulkaninfo
+run vulkaninfo --summary :: vulkaninfo
 run sycl-ls
 there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,},OpenCL.so.1,cuda.so.1,vulkan.so.1},intel-opencl/libigdrcl{,_legacy1}.so}
 there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
@@ -121,7 +119,6 @@ read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
 read /{sys/fs/cgroup/cpu.max,proc/device-tree/model}
 read /etc/nv_tegra_release :: ^# R
 [wsl] Windows Subsystem for Linux
-run /usr/lib/wsl/lib/nvidia-smi <table>
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
 list /usr/lib/wsl/lib
 run cmd.exe /c ver
@@ -223,33 +220,32 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS="""
-acc{,elerator} adapterram aer affinity agree aio akmod al{arm,chemist,locator,lreduce,pine,teracl} amd{gcn,hsa,rocm,vlk,xc} am{p,pere,x}
-an{aconda,ame,v} ap{ex,plylayer,ptainer} ar{c,m,mv} as{ahi,cend,imd} at{en,idxx,tn} audio aut{henticamd,ocast,otune} avc avx aws azure
-bandwidth battlemage bcs beegfs beignet bfc bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} cables caffe
-ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk} cmake
-co{ld,llective,mgr,mpil,mpose,mputername,ntradiction,operative,ordination,reml} cre{atefromir,dential} ctr{,anslate}
-cu{bin,blaslt,dart,datoolkit,file,init,mm,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dc{gm,h,p} ddcae ddp
-de{adline,bian,epspeed,mand,nse,serialize,tectron,viceinfo} di{ffusion,mension,sagrees,strobox} dma downgraded dpcpp drmfd drvfs dso dtype
-dxg{i,kio} dylib dynamo ecb ecc efi endbr enoent epp epyc errimagepull ethernet exllamav expkeysig fabric fallen fedora fell finalize
-fla{sh,vour} fma fooocus fpga fr{agmentation,amebuffer,eedreno} fuse gau{di,ssian} gbits gcc gcsfuse gdk gdrdrv
-ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,idd,oundingdino,u} gsp{,lat,rminit}
-gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hcc hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hu{b,c,ng} hypervisor ibv icdl idle ifwt
-igpu image importerror in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp ivpu jaxlib jetson jit kernelversion keyerror
-kgspbootgsprm khr kmod knn kube{let,pods} kunlun la{ke,ptop,unch,vapipe} lib{cu,egl,glx,hipfft,hsakmt,rocfft,rocrand,roctracer,ur,ze}
-llvmpipe lmem lnk{,sta} lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei met{al,ax,eor,rics} mgag mhz
-mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos} no{isy,nsense,tsupported,va}
-nv{cr,cuda,diffrast,idiactl,idiafb,k,lddmkm,link,mlerror,shmem,smi,switch,toolsext,vm,wgf} oci offload on{eccl,line,nx} oom{,killed}
-op{enmp,kernel,s} orca osx overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback
-pe{ermem,ntium,rf,rsistence} pidfd pin pjrt placement plugin pnpdeviceid po{d,dman,intnet,ison,nte,wersave} ppc privateuse{,one}
-pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve py{bind,built,have,opencl} qcom qnn qu{adro,alcomm,euec}
-ra{deonsi,dv,ptor,spi,sterization,tl,y} rbln rcs recogni{,tion} recover{ed,y} re{fus,g,gistration,mov,plicas,setrequired,sident}
-retire{d,ment} ri{ng,p,scv,sky} rma rminitadapter rnn ro{ck,ckchip,m,otless,setta,ute} rpc rpi rtx runtimeerror ryzen sandbox satisfies
-sbin scatter sched se{cret,cure,tupbackend} shaderfloat shm si{bling,gsegv,licon} skylake slowdown sm{b,bfs,s,u} sp{c,conv,eedup,yre} sram
-sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,do,rvivability} sve swiftshader sxid sxm tag tcc tcmlib tensor tesla thermal
-thr{eshold,ottle,oughput} ti{les,medout,tan} toolbox torch{run,sparse} tpu tra{ining,its,nsformers} tur{ing,nip} ubuntu uhd umd
-un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade userspace utilization validator ve{ctor,n,rb,scales} vgpu
-virtio{,fs} vitis{,ai} vlk vmid vnni vpux vsec watermark wddm wedged whisper{,x} whl wildcat windows{ml,path} work{load,space} wpr xanmod
-xen xeon xgmi xnnpack xorg xtx zink zluda znver
+acc aer akmod al{chemist,lreduce,malinux,pine,teracl} am{dgcn,dhsa,drocm,dvlk,x,zn} aname anv ap{ex,k,os,ptainer,t,u} arm{,v}
+as{ahi,cend,imd} aten attn aut{henticamd,oawq,otune} avx aws azure bandwidth battlemage bcs beegfs beignet bfloat binaries bios blas bnxt
+bo{ard,chs,okworm,ot} brake broadcom ca{chyos,ffe,nn,rgo} ccs cdi ce{leron,ntos,ph} cfs checkout chip cifs cl{ang,blast,enqueue,over,vk}
+cmake co{dename,llective,mgr,mm} comp{at,il,ilation,ose,utername} co{ntradiction,operative,reml} cpufreq credential ct{ion,l,r}
+cu{bin,blaslt,dart,datoolkit,file,i,init,pti,py,rand,solver} cusparse{,lt} da{emonset,maged,t} dcgm dch
+de{adline,bian,bugfs,epspeed,mand,nse,tectron} di{ffusion,mension,sagrees,strobox} dma dmi dnf dnnlroot downgraded dozen dpc{pp,tl} dram
+drvfs dtype dvmmnnk dxg{i,kio} dylib dynamo dzn ecc echo edit ef{a,i,ivars} egg en{deavouros,oent,tity} epp epyc ethernet expkeysig
+extramodules fabric fallen fbgemm fdinfo fedora fell flavour fma fpga framebuffer free{dreno,zes} fuse gaudi gbits gcc gcsfuse gdrdrv
+ge{force,mm,n,nai,nuineintel} gfw gfxstream gibberish glusterfs gmm{,lib} governor gp{tq,tqmodel,udirect,uopencl} gre gsp{,lat} gtx
+gu{c,est,ix} ha{bana,lf,svk,swell} hbm hea{p,rtbeat,t} hi{ghvram,pblas,pcc} honeykrisp hpu hub huc hwdata hypervisor icdl idle ifwt igdlh
+igpu iigd importerror in{active,i,itstate,smod,stinct,telocl,terop,ventory} ioctl ir{dma,is,tual} isa isp ivpu jammy jaxlib jet{pack,son}
+jit kern kgspbootgsprm khr kib km{d,g,od} kube{let,pods} kunlun la{ke,nes,pack,ptop,vapipe} leak lib{cl,glx,hsakmt,roctracer,ur,ze}
+linuxmint llvmpipe lmem lo{adlibrary,gname,velace,wvram} lsmod lts lunar lustre lvp lxcfs ma{li,njaro,nylinux,tmul} mbits mei
+met{al,ax,eor} mgag mhz mi{b,g,graphx,niconda,niforge,nutes,t} mlx mmcv mo{bile,ltenvk,unt} mpi mtl mtu mus{a,l,llinux} natten navi neo
+neuron nfs ni{c,ghtly,nja,xos} nnvv no{ble,isy,va} nv{dm,idiactl,idiafb,k,link,lt,mii,mlerror,shmem,smi,switch,toolsext,vm} offload
+on{eccl,line,nx} oom op{enmp,erstate,s,timum} orca overlay{,fs} pa{ge,nfrost,nther,nvk,ravirtual,rity,rtner,scal,ssthrough,thfinder}
+pciback pdev pe{ermem,ntium,rf,rsistence} phb pin pix pjrt pkcs plugin pnpdeviceid po{d,dman,etry,nte,wersave,wervr} ppc privateuse{,one}
+pro{chot,prietary,tobuf} pstate psu pt{hread,x,xas} pubkey pve pxb py{built,d,env,have,opencl,poetry,py} qcom qnn qu{adro,alcomm,ot}
+ra{deonsi,dv,ptor,spi,tl,y} rbln rcs rdering re{cogni,covery,fus,plicas,sident} retire{d,ment} rhel ri{ng,scv,sky} rminitadapter
+roc{e,ep,k,kchip,ky} ro{m,otless,setta,ute} rpi runtimeerror ryzen sageattention satisfies scatter sched sec{ded,ret,ure} severity sgl
+sh{aderfloat,ims,m,owallinfo} si{bling,gsegv,licon} skylake sles slowdown smb{,fs} softpipe spconv spyre sram sse sshfs
+st{olen,rategy,uck,udio} su{bgroup,do,se} sve swap swiftshader sxm tbbroot tcmlib te{mperature,nsor,sla} thermal thro{ttle,ughput}
+timedout titan toolbox topo tpu tr{aining,ansformers,ixie} tur{ing,nip} ubuntu udev uhd umd
+un{correctable,healthy,licensed,parsable,sloth} userprofile utilization uverbs vbios ve{ga,n,nus,rb,rification} vgpu virt{io,iofs,ualenvs}
+vitis{,ai} vlk vmid volatile vsec watermark wddm wedged whisper{,x} wildcat windows{apps,ml} work{load,space} wslenv xanmod xdg xen xeon
+xgmi xnnpack xorg xtx zink zluda znver zypper
 """
 
 
@@ -433,8 +429,7 @@ r"|MAX_COMPUTE_UNITS|MAX_MEM_ALLOC_SIZE|PCI_BUS\w+|TOPOLOGY_AMD|TYPE|VENDOR_ID|O
 _LINES={
 "clinfo": rf"#PLATFORMS|({_CL})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology|#)"
 r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD loader|NULL)|Device #",
-"vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
-r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
+"vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|vendorID|deviceID|device(Type|Name)|driver\w+)\s*=|ERROR|Cannot|failed",
 "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
 "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't",
 "ollama": OLLAMA_LOG, "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
@@ -527,9 +522,8 @@ _BUILD=re.compile(r"^(pop[a-z]+[\w.-]{0,40}-\d+(?:\.\d+)+\+\d+)-[0-9a-f]{10}$")
 _CAMEL=re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES=tuple("s es ed d ing er ly ion able".split())
 PREFIXES=("lib", "re", "un")
-LIBRARY="""argparse asyncio/base_events ctypes/__init__ doctest email/message http/client importlib/_bootstrap inspect logging/__init__ mailbox
-multiprocessing/pool optparse os pdb pickle pydoc_data/topics random shutil socket ssl statistics subprocess tarfile threading typing unittest/case
-urllib/request zipfile""".split()
+LIBRARY="""argparse asyncio/base_events asyncio/events ctypes/__init__ doctest inspect mimetypes optparse os pdb pickle pydoc_data/topics random
+shutil socket ssl statistics subprocess tarfile threading turtle urllib/request uuid venv/__init__ xmlrpc/client zipfile""".split()
 def own_words():
 	tables=(QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, OPTIONS, spelled_out(VARIABLES+VARIABLE_PREFIXES))
 	return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
@@ -736,7 +730,7 @@ class Asker:
 	def _gpus(self):
 		for address in self.door.listdir(DEVICES):
 			kind, vendor=(self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-			if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor=="0x1d95":
+			if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor=="0x1d95" or (kind[:6], vendor)==("0x0680", "0x10de"):
 				bridges=re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
 				yield from (address, *bridges[-2:])
 	def _read(self, path, question):

@@ -14,6 +14,7 @@ import textwrap
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
@@ -50,14 +51,11 @@ MODULES = (
 )
 """In the order in which the script holds them."""
 FURTHER_WORDS = """
-    acc aer alpine alteracl amdgcn amdhsa amdvlk aname anv arm asahi ascend audio authenticamd azure bindings broadcom core coreml
-    cubin cufile cusparse cusparselt dat dch dylib efi epyc fpga framebuffer fused gaudi genuineintel gpuopencl gre haswell hbm
-    highvram huc instinct ivpu intelocl kubelet kubepods lavapipe lazy llvmpipe lovelace lowvram lts lvp lxcfs mhz mobile mtl musl navi
-    neo nvidiactl nvidiafb nvk nvshmem panfrost pascal pathfinder peermem pentium proprietary provider pthread qualcomm radeonsi
-    radv raptor replicas ryzen sbin sched stolen swiftshader sxm tcmlib turing turnip ven vgpu vitis xanmod xeon xgmi xnnpack xtx
-    znver
+    audio azure bindings bnxt bookworm cufile cusparselt efa gaudi haswell hbm highvram inactive infiniband irdma jammy lovelace
+    lowvram lts mhz mlx mobile noble nvidiafb nvshmem pascal pathfinder raptor replicas rocep sxm trixie turing vitis xanmod
+    xnnpack
 """
-"""Words of devices, drivers, kernels and libraries, as tools write them; those of the messages that checks know come from the checks."""
+"""Words of devices, drivers, kernels and libraries, as tools write them; the others come from the probes and the checks."""
 FURTHER = (
     "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", 
     "khronos-opencl-icd-loader", "plaidml", "vulkan", "kp", "kompute", "taichi", "wgpu", "gpt4all", "comfyui[a-z-]*", "amd-[a-z0-9-]+",
@@ -97,9 +95,12 @@ if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", F
 
 
 def words() -> list[str]:
-    """Words that may leave a machine: those of the messages that checks know, of the script's own texts, and FURTHER_WORDS."""
+    """Words that may leave a machine: those that probes look for, that the messages have which checks know, and FURTHER_WORDS."""
     catalogue = load_catalogue(vocabulary.items())
     found = _often(catalogue)
+    for file in resources.files("gpudoctor.facts.probes").iterdir():
+        if file.name.endswith(".py"):
+            found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
     for name in ("kept", "questions", "heading", "layout"):
         found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
     found |= set(_words(owner for owners in frameworks.FRAMEWORKS.values() for owner in owners))
@@ -107,14 +108,14 @@ def words() -> list[str]:
 
 
 def _often(catalogue: Catalogue) -> set[str]:
-    """Words that conditions of checks and lines of logs have, and those of the messages of at least three checks."""
+    """Words that conditions of checks and lines of logs have, and those of the messages of at least four checks."""
     counted: Counter[str] = Counter()
     for check in catalogue.checks:
         for roles, number in ((ROLES, 1), ({"log"}, 2)):
             messages = (literal for each in check.signatures if roles & set(each.roles) for choices in each.text for literal in choices)
             counted.update(dict.fromkeys(_words(messages), number))
-        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 3))
-    return {word for word, number in counted.items() if number > 2}
+        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 4))
+    return {word for word, number in counted.items() if number > 3}
 
 
 def _constants(source: str) -> Iterator[str]:

@@ -196,7 +196,7 @@ class Asker:
     def _gpus(self) -> Any:
         for address in self.door.listdir(DEVICES):
             kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-            if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
+            if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95" or (kind[:6], vendor) == ("0x0680", "0x10de"):
                 bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
                 yield from (address, *bridges[-2:])
 

@@ -38,31 +38,30 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS = """
-acc{,elerator} adapterram aer affinity agree aio akmod al{arm,chemist,locator,lreduce,pine,teracl} amd{gcn,hsa,rocm,vlk,xc} am{p,pere,x}
-an{aconda,ame,v} ap{ex,plylayer,ptainer} ar{c,m,mv} as{ahi,cend,imd} at{en,idxx,tn} audio aut{henticamd,ocast,otune} avc avx aws azure
-bandwidth battlemage bcs beegfs beignet bfc bfloat binaries bios bla{ck,ckwell,s} bo{ard,chs,ot} br{ake,anch,idges,oadcom} cables caffe
-ccs cdi ceph chip cifs cl{ang,blast,enqueue,finish,over,vk} cmake
-co{ld,llective,mgr,mpil,mpose,mputername,ntradiction,operative,ordination,reml} cre{atefromir,dential} ctr{,anslate}
-cu{bin,blaslt,dart,datoolkit,file,init,mm,pti,py,rand,solver} cusparse{,lt} da{emonset,t,taloader} dc{gm,h,p} ddcae ddp
-de{adline,bian,epspeed,mand,nse,serialize,tectron,viceinfo} di{ffusion,mension,sagrees,strobox} dma downgraded dpcpp drmfd drvfs dso dtype
-dxg{i,kio} dylib dynamo ecb ecc efi endbr enoent epp epyc errimagepull ethernet exllamav expkeysig fabric fallen fedora fell finalize
-fla{sh,vour} fma fooocus fpga fr{agmentation,amebuffer,eedreno} fuse gau{di,ssian} gbits gcc gcsfuse gdk gdrdrv
-ge{force,mm,nai,nuineintel} gfw gibberish glusterfs gmm governor gp{tq,udirect,uopencl} gr{adient,e,idd,oundingdino,u} gsp{,lat,rminit}
-gtx gu{c,est,ix} ha{bana,lf,rdware,swell} hbm hcc hea{rtbeat,t} highvram hip{blas,cc,rtc} hpp hpu hu{b,c,ng} hypervisor ibv icdl idle ifwt
-igpu image importerror in{active,smod,stallation,stinct,telocl,terop} ioctl iris irtual isp ivpu jaxlib jetson jit kernelversion keyerror
-kgspbootgsprm khr kmod knn kube{let,pods} kunlun la{ke,ptop,unch,vapipe} lib{cu,egl,glx,hipfft,hsakmt,rocfft,rocrand,roctracer,ur,ze}
-llvmpipe lmem lnk{,sta} lo{adlibrary,gname,velace,wvram} lstm lts lunar lustre lvp lxcfs matmul mei met{al,ax,eor,rics} mgag mhz
-mi{b,g,graphx,nutes} mlx mmcv mobile mount mtl mus{a,l} navi neo neur{al,on} nfs ni{ghtly,nja,xos} no{isy,nsense,tsupported,va}
-nv{cr,cuda,diffrast,idiactl,idiafb,k,lddmkm,link,mlerror,shmem,smi,switch,toolsext,vm,wgf} oci offload on{eccl,line,nx} oom{,killed}
-op{enmp,kernel,s} orca osx overlay{,fs} pa{nfrost,nther,rallel,ravirtual,rtner,scal,ssthrough,thfinder} pciback
-pe{ermem,ntium,rf,rsistence} pidfd pin pjrt placement plugin pnpdeviceid po{d,dman,intnet,ison,nte,wersave} ppc privateuse{,one}
-pro{cedure,chot,prietary,tobuf,xmox} pstate psu pt{hread,x,xas} pubkey pve py{bind,built,have,opencl} qcom qnn qu{adro,alcomm,euec}
-ra{deonsi,dv,ptor,spi,sterization,tl,y} rbln rcs recogni{,tion} recover{ed,y} re{fus,g,gistration,mov,plicas,setrequired,sident}
-retire{d,ment} ri{ng,p,scv,sky} rma rminitadapter rnn ro{ck,ckchip,m,otless,setta,ute} rpc rpi rtx runtimeerror ryzen sandbox satisfies
-sbin scatter sched se{cret,cure,tupbackend} shaderfloat shm si{bling,gsegv,licon} skylake slowdown sm{b,bfs,s,u} sp{c,conv,eedup,yre} sram
-sse sshfs st{olen,rategy,uck,udio} su{bgroupsize,do,rvivability} sve swiftshader sxid sxm tag tcc tcmlib tensor tesla thermal
-thr{eshold,ottle,oughput} ti{les,medout,tan} toolbox torch{run,sparse} tpu tra{ining,its,nsformers} tur{ing,nip} ubuntu uhd umd
-un{correctable,healthy,installing,licensed,recoverable,sloth} upgrade userspace utilization validator ve{ctor,n,rb,scales} vgpu
-virtio{,fs} vitis{,ai} vlk vmid vnni vpux vsec watermark wddm wedged whisper{,x} whl wildcat windows{ml,path} work{load,space} wpr xanmod
-xen xeon xgmi xnnpack xorg xtx zink zluda znver
+acc aer akmod al{chemist,lreduce,malinux,pine,teracl} am{dgcn,dhsa,drocm,dvlk,x,zn} aname anv ap{ex,k,os,ptainer,t,u} arm{,v}
+as{ahi,cend,imd} aten attn aut{henticamd,oawq,otune} avx aws azure bandwidth battlemage bcs beegfs beignet bfloat binaries bios blas bnxt
+bo{ard,chs,okworm,ot} brake broadcom ca{chyos,ffe,nn,rgo} ccs cdi ce{leron,ntos,ph} cfs checkout chip cifs cl{ang,blast,enqueue,over,vk}
+cmake co{dename,llective,mgr,mm} comp{at,il,ilation,ose,utername} co{ntradiction,operative,reml} cpufreq credential ct{ion,l,r}
+cu{bin,blaslt,dart,datoolkit,file,i,init,pti,py,rand,solver} cusparse{,lt} da{emonset,maged,t} dcgm dch
+de{adline,bian,bugfs,epspeed,mand,nse,tectron} di{ffusion,mension,sagrees,strobox} dma dmi dnf dnnlroot downgraded dozen dpc{pp,tl} dram
+drvfs dtype dvmmnnk dxg{i,kio} dylib dynamo dzn ecc echo edit ef{a,i,ivars} egg en{deavouros,oent,tity} epp epyc ethernet expkeysig
+extramodules fabric fallen fbgemm fdinfo fedora fell flavour fma fpga framebuffer free{dreno,zes} fuse gaudi gbits gcc gcsfuse gdrdrv
+ge{force,mm,n,nai,nuineintel} gfw gfxstream gibberish glusterfs gmm{,lib} governor gp{tq,tqmodel,udirect,uopencl} gre gsp{,lat} gtx
+gu{c,est,ix} ha{bana,lf,svk,swell} hbm hea{p,rtbeat,t} hi{ghvram,pblas,pcc} honeykrisp hpu hub huc hwdata hypervisor icdl idle ifwt igdlh
+igpu iigd importerror in{active,i,itstate,smod,stinct,telocl,terop,ventory} ioctl ir{dma,is,tual} isa isp ivpu jammy jaxlib jet{pack,son}
+jit kern kgspbootgsprm khr kib km{d,g,od} kube{let,pods} kunlun la{ke,nes,pack,ptop,vapipe} leak lib{cl,glx,hsakmt,roctracer,ur,ze}
+linuxmint llvmpipe lmem lo{adlibrary,gname,velace,wvram} lsmod lts lunar lustre lvp lxcfs ma{li,njaro,nylinux,tmul} mbits mei
+met{al,ax,eor} mgag mhz mi{b,g,graphx,niconda,niforge,nutes,t} mlx mmcv mo{bile,ltenvk,unt} mpi mtl mtu mus{a,l,llinux} natten navi neo
+neuron nfs ni{c,ghtly,nja,xos} nnvv no{ble,isy,va} nv{dm,idiactl,idiafb,k,link,lt,mii,mlerror,shmem,smi,switch,toolsext,vm} offload
+on{eccl,line,nx} oom op{enmp,erstate,s,timum} orca overlay{,fs} pa{ge,nfrost,nther,nvk,ravirtual,rity,rtner,scal,ssthrough,thfinder}
+pciback pdev pe{ermem,ntium,rf,rsistence} phb pin pix pjrt pkcs plugin pnpdeviceid po{d,dman,etry,nte,wersave,wervr} ppc privateuse{,one}
+pro{chot,prietary,tobuf} pstate psu pt{hread,x,xas} pubkey pve pxb py{built,d,env,have,opencl,poetry,py} qcom qnn qu{adro,alcomm,ot}
+ra{deonsi,dv,ptor,spi,tl,y} rbln rcs rdering re{cogni,covery,fus,plicas,sident} retire{d,ment} rhel ri{ng,scv,sky} rminitadapter
+roc{e,ep,k,kchip,ky} ro{m,otless,setta,ute} rpi runtimeerror ryzen sageattention satisfies scatter sched sec{ded,ret,ure} severity sgl
+sh{aderfloat,ims,m,owallinfo} si{bling,gsegv,licon} skylake sles slowdown smb{,fs} softpipe spconv spyre sram sse sshfs
+st{olen,rategy,uck,udio} su{bgroup,do,se} sve swap swiftshader sxm tbbroot tcmlib te{mperature,nsor,sla} thermal thro{ttle,ughput}
+timedout titan toolbox topo tpu tr{aining,ansformers,ixie} tur{ing,nip} ubuntu udev uhd umd
+un{correctable,healthy,licensed,parsable,sloth} userprofile utilization uverbs vbios ve{ga,n,nus,rb,rification} vgpu virt{io,iofs,ualenvs}
+vitis{,ai} vlk vmid volatile vsec watermark wddm wedged whisper{,x} wildcat windows{apps,ml} work{load,space} wslenv xanmod xdg xen xeon
+xgmi xnnpack xorg xtx zink zluda znver zypper
 """

@@ -31,8 +31,7 @@ _CL = (
 _LINES = {
     "clinfo": rf"#PLATFORMS|({_CL})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology|#)"
     r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD loader|NULL)|Device #",
-    "vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
-    r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
+    "vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|vendorID|deviceID|device(Type|Name)|driver\w+)\s*=|ERROR|Cannot|failed",
     "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
     "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't",
     "ollama": OLLAMA_LOG, "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",

@@ -7,7 +7,7 @@ one line, separated by ` || `, the first that answers). KEEP is an expression fo
 lines, names or JSON keys that are kept, or a name of kept.py. `*` stands for names, `{a,b}` for each of them, `<name>` for the text that a line
 `<name> = text` gives it, and these for what is on this machine:
 
-`{gpu}` PCI addresses of GPUs and accelerators, and of the bridges above them; `{home}`; `{site}` the packages of the Python environment; `{path}`
+`{gpu}` PCI addresses of GPUs, accelerators and NVSwitches, and of the bridges above them; `{home}`; `{site}` the packages of the Python environment; `{path}`
 folders of PATH; `{named}` those of LD_LIBRARY_PATH; `{release}` of the kernel; `{comfy}` where ComfyUI lies.
 A word `@name` of a command stands for those that derived.OPTIONS has for it; the text shows the name.
 """
@@ -55,7 +55,7 @@ list /sys/module :: modules
 read /proc/modules :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
-run nvidia-smi <table>
+run nvidia-smi <table> || /usr/lib/wsl/lib/nvidia-smi <table>
 run nvidia-smi -q -x || nvidia-smi :: nvidia
 run modinfo -F version nvidia
 run modinfo -F license nvidia
@@ -67,11 +67,9 @@ list /lib/modules/{release} :: ^(build|kernel)$
 read {/etc,/usr/lib,/lib}/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
 run rocminfo || /opt/rocm/bin/rocminfo :: rocminfo
 run amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
-run rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run xpu-smi discovery -j :: json xpu
 run xpu-smi discovery -d 0 -j :: json xpu
 run gc-info -l
-run gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
 run gc-info -i -d 0
 run gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
 run vipu list partitions
@@ -82,7 +80,7 @@ list /etc/{OpenCL/vendors,ipuof.conf.d}
 read /etc/OpenCL/vendors/*.icd
 list <vulkan>
 read <vulkan>/*.json :: json ICD|library_path|api_version
-run vulkaninfo --summary || vulkaninfo :: vulkaninfo
+run vulkaninfo --summary :: vulkaninfo
 run sycl-ls
 there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,},OpenCL.so.1,cuda.so.1,vulkan.so.1},intel-opencl/libigdrcl{,_legacy1}.so}
 there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
@@ -106,7 +104,6 @@ read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
 read /{sys/fs/cgroup/cpu.max,proc/device-tree/model}
 read /etc/nv_tegra_release :: ^# R
 [wsl] Windows Subsystem for Linux
-run /usr/lib/wsl/lib/nvidia-smi <table>
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
 list /usr/lib/wsl/lib
 run cmd.exe /c ver
