@@ -847,9 +847,11 @@ def _said(door, argv, pattern):
 	found=re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
 	return found[1].strip() if found else ""
 def _of_torch(door):
-	torch, installed=(door.python.get("frameworks") or {}).get("torch"), door.python.get("distributions") or {}
+	torch=(door.python.get("frameworks") or {}).get("torch")
+	installed=door.python.get("distributions") or {}
 	torch=torch if isinstance(torch, dict) else {}
-	version, config, devices=torch.get("version") or installed.get("torch"), torch.get("config") or {}, torch.get("devices")
+	devices=torch.get("devices")
+	version, config=torch.get("version") or installed.get("torch"), torch.get("config") or {}
 	values={"torch": version or "N/A", "hip": config.get("hip") or "N/A"}
 	for name, key, none in ("debug", "debug", NONE), ("with_cuda", "cuda", "None"), ("with_rocm", "hip", "N/A"):
 		values[name]=str(none if config.get(key) is None else config[key]) if version else "N/A"
@@ -995,7 +997,8 @@ _CHILD="import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys
 class Said:
 	def __init__(self, **said):
 		self.text=self.problem=self.stdout=self.stderr=""
-		self.rc=self.signal=None
+		self.rc=None
+		self.signal=None
 		self.missing=self.timed_out=self.not_recorded=False
 		vars(self).update(said)
 class LocalDoor:

@@ -67,9 +67,11 @@ def _said(door: Any, argv: Any, pattern: str) -> str:
 
 
 def _of_torch(door: Any) -> Any:
-    torch, installed = (door.python.get("frameworks") or {}).get("torch"), door.python.get("distributions") or {}
+    torch: Any = (door.python.get("frameworks") or {}).get("torch")
+    installed = door.python.get("distributions") or {}
     torch = torch if isinstance(torch, dict) else {}
-    version, config, devices = torch.get("version") or installed.get("torch"), torch.get("config") or {}, torch.get("devices")
+    devices: Any = torch.get("devices")
+    version, config = torch.get("version") or installed.get("torch"), torch.get("config") or {}
     values = {"torch": version or "N/A", "hip": config.get("hip") or "N/A"}
     for name, key, none in ("debug", "debug", NONE), ("with_cuda", "cuda", "None"), ("with_rocm", "hip", "N/A"):
         values[name] = str(none if config.get(key) is None else config[key]) if version else "N/A"

@@ -30,7 +30,8 @@ class Said:
 
     def __init__(self, **said: object) -> None:
         self.text = self.problem = self.stdout = self.stderr = ""
-        self.rc = self.signal = None
+        self.rc: Any = None
+        self.signal: Any = None
         self.missing = self.timed_out = self.not_recorded = False
         vars(self).update(said)
 
