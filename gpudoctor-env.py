@@ -1027,7 +1027,9 @@ class LocalDoor:
 		try: found=os.stat(path)
 		except OSError: return None
 		owner, group=str(found.st_uid), str(found.st_gid)
-		try: owner, group=Path(path).owner(), Path(path).group()
+		try:
+			here=Path(path)
+			owner, group=here.owner(), here.group()
 		except (KeyError, NotImplementedError): pass
 		return Said(mode=stat.filemode(found.st_mode), uid=found.st_uid, gid=found.st_gid, owner=owner, group=group)
 	def may_open(self, path): return os.access(path, os.R_OK|os.W_OK)

@@ -82,7 +82,8 @@ class LocalDoor:
             return None
         owner, group = str(found.st_uid), str(found.st_gid)
         try:
-            owner, group = Path(path).owner(), Path(path).group()
+            here: Any = Path(path)
+            owner, group = here.owner(), here.group()
         except (KeyError, NotImplementedError):
             pass
         return Said(mode=stat.filemode(found.st_mode), uid=found.st_uid, gid=found.st_gid, owner=owner, group=group)
