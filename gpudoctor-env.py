@@ -14,7 +14,8 @@ import sys
 if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]  # the folder of this file, or the current one: no module is imported from there
 
-from xml.etree import ElementTree
+from importlib.util import find_spec
+from pathlib import Path
 import fnmatch
 import json
 import os
@@ -30,9 +31,9 @@ import sys
 import threading
 import time
 
-# What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
+# What is asked
 
-REVISION=2
+REVISION=3
 COMFY="{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
 _INNER=re.compile(r"(?<=[{,])([^{},]*)\{([^{}]*)\}([^{},]*)(?=[,}])")
 QUESTIONS=r"""
@@ -51,58 +52,39 @@ list <pci> :: {gpu}
 link <pci>/{gpu}{,/driver}
 read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
-list {<pci>/{gpu},/sys/class}/drm :: ^(card|renderD)\d+$
 link /sys/class/{drm/{card,renderD},accel/accel}*/device
 list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
 node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
-list /dev/dri :: ^(card|renderD|by-path)
-link /dev/dri/by-path/*
-list {/dev,/sys/class,<pci>/{gpu}}/accel
-list {<rdma>,/dev/infiniband}
-link <rdma>/*/device
 read <rdma>/*/{hca_type,device/numa_node,ports/*/{{phys_,}state,rate,link_layer}}
-node /dev/infiniband/uverbs*
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
-read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
-list <kfd>
 read <kfd>/*/name
 read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
-run lspci -Dvmmnnk || lspci -nnk :: display
+run lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
 read {/sys/kernel/security/lockdown,/proc/driver/nvidia/version}
 list /sys/module :: modules
 read /proc/modules :: modules
-else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
-else run lsmod :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
-run nvidia-smi <table>
-run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
-else run nvidia-smi -L
+run nvidia-smi <table> || /usr/lib/wsl/lib/nvidia-smi <table>
+run nvidia-smi -q -x || nvidia-smi :: nvidia
 run modinfo -F version nvidia
 run modinfo -F license nvidia
 run modprobe -n -v nvidia
 run dkms status
 run prime-select query
 run systemctl is-active nvidia-fabricmanager
-list /lib/modules/{release} :: ^(build|extra|extramodules|kernel|misc|nvidia|updates|weak-updates)$
-there /lib/modules/{release}/build
-list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/drivers/video,weak-updates/nvidia,nvidia,misc,extramodules} :: ^nvidia
-list /lib/modules/{release}/kernel :: ^nvidia
+list /lib/modules/{release} :: ^(build|kernel)$
 read {/etc,/usr/lib,/lib}/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
-run rocminfo :: rocminfo
-run /opt/rocm/bin/rocminfo :: rocminfo
-run amd-smi version --json
+run rocminfo || /opt/rocm/bin/rocminfo :: rocminfo
 run amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
-run rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run xpu-smi discovery -j :: json xpu
 run xpu-smi discovery -d 0 -j :: json xpu
 run gc-info -l
-run gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
 run gc-info -i -d 0
 run gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
 run vipu list partitions
@@ -113,25 +95,16 @@ list /etc/{OpenCL/vendors,ipuof.conf.d}
 read /etc/OpenCL/vendors/*.icd
 list <vulkan>
 read <vulkan>/*.json :: json ICD|library_path|api_version
-run vulkaninfo --summary || vulkaninfo :: vulkaninfo
+run vulkaninfo --summary :: vulkaninfo
 run sycl-ls
 there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,},OpenCL.so.1,cuda.so.1,vulkan.so.1},intel-opencl/libigdrcl{,_legacy1}.so}
 there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
 list {<lib>,/usr/lib/x86_64-linux-gnu/intel-opencl,/opt/rocm*/lib,/opt/intel/oneapi/redist/lib,/usr/local/cuda/lib64} :: libraries
 link {<lib>/libcuda.so.1,/opt/rocm}
-list /opt :: ^(rocm|intel|gc|graphcore|poplar|nvidia|llama|ComfyUI)
 read /opt/rocm*/.info/version
-list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
-run nvcc --version :: release
-run /usr/local/cuda/bin/nvcc --version :: release
-list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
+run nvcc --version || /usr/local/cuda/bin/nvcc --version :: release
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
-list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
-list {home} :: (?i)^poplar
-list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
-list /{opt,opt/gc,opt/graphcore}/poplar* :: (?i)pop|enable
+list {/{opt{,/{gc,graphcore,poplar_sdk,poplar*,gc/poplar*,graphcore/poplar*}},usr/local,localdata,mnt/poplar,software/graphcore{,/poplar_sdk},graphcore},{home}{,/{graphcore,sdk,sdks,poplar_sdk}}} :: (?i)^(poplar|popart|graphcore|gc$|enable)
 run ldconfig -p :: libraries
 [system] Operating system, container, memory
 read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
@@ -143,24 +116,14 @@ read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
-read /{sys/{fs/cgroup/cpu.max,devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}},proc/device-tree/model}
-read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRESENT))=
+read /{sys/fs/cgroup/cpu.max,proc/device-tree/model}
 read /etc/nv_tegra_release :: ^# R
-list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
-run /usr/lib/wsl/lib/nvidia-smi <table>
-run /usr/lib/wsl/lib/nvidia-smi -L
-run df -P -k /mnt/c
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
-read /etc/wsl.conf :: (?i)^\[|^enabled
 list /usr/lib/wsl/lib
-list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
-read /etc/ld.so.conf.d/*wsl*
 run cmd.exe /c ver
 run powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
-run cmd /c ver
 run <win32>OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
 run <win32>VideoController | ConvertTo-Json' :: json adapter
 run <win32>PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
@@ -169,31 +132,28 @@ run sw_vers
 run sysctl -n hw.memsize
 run sysctl -n machdep.cpu.brand_string
 run sysctl -n sysctl.proc_translated
-run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_(model|cores)|_?spdisplays_(vendor|vram|mtlgpu\w+)
 run uname -m
 [packages] System packages that matter
-read /var/lib/dpkg/status :: dpkg
-else run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
-else read /lib/apk/db/installed :: apk
+run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 [programs] Programs with a runtime of their own
 there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
 there {home}/AppData/Local/Programs/Ollama/ollama.exe
 run ollama --version
-run @ollama-show :: =.
-run @ollama-show-snap :: =.
-run @ollama-show-own :: =.
-run @ollama-log :: ollama
-run @ollama-log-snap :: ollama
-run @ollama-log-own :: ollama
+run systemctl show ollama.service @show :: =.
+run systemctl show snap.ollama.listener.service @show :: =.
+run systemctl --user show ollama.service @show :: =.
+run journalctl --unit=ollama @log :: ollama
+run journalctl --unit=snap.ollama.listener @log :: ollama
+run journalctl --user --unit=ollama @log :: ollama
 read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
-read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list <ollama>
 list {<ollama>/{cuda*,rocm*,vulkan*,runners},/Applications/Ollama.app/Contents/Resources} :: ggml|^(cuda|rocm|vulkan)
 list <ollama>/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
 run llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
-run llama-server --version || llama-cli --version || llama-bench --version
+run llama-server --version || llama-cli --version
 run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
@@ -203,11 +163,8 @@ list {site}/llama_cpp/lib :: ^lib(ggml|llama)
 list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
-list {comfy} :: \.(bat|sh|ps1|cmd)$
 read {comfy}/{*.sh,../*.bat} :: main\.py
-list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
 read <venv>/pyvenv.cfg :: ^(version|version_info|uv) *=
-read <embedded>/pyvenv.cfg :: ^version
 list <embedded> :: ^python3\d+\.(_pth|dll|zip)$
 list {<venv>/lib/python3.*,<embedded>/Lib}/site-packages :: comfy
 list {comfy}/custom_nodes
@@ -230,7 +187,7 @@ def braces(text):
 def spelled_out(listing): return {word for group in listing.split() for word in braces(group)}
 
 
-# Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand.
+# Tables that docs/env_script.py takes from the probes and checks
 
 LIBRARIES=re.compile(
 r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|MIOpen|rocblas|poplar|"
@@ -241,22 +198,14 @@ r"gkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockd
 r"verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
 r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b", re.IGNORECASE)
 DISTRIBUTIONS=re.compile(
-r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tens"
-r"orrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|"
-r"rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras"
-r"|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|d"
-r"eepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
-r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))")
-FRAMEWORKS={"torch": r"torch|pytorch-directml", "intel_extension_for_pytorch": r"intel-extension-for-pytorch(-deepspeed)?",
-"torch_directml": r"torch-directml", "pytorch_ocl": r"pytorch-ocl", "poptorch": r"poptorch",
-"tensorflow": r"tensorflow(-cpu|-gpu|-intel|-rocm|-directml|-macos)?|tf-nightly",
-"onnxruntime": r"onnxruntime(-gpu|-openvino|-directml|-training|-rocm|-migraphx|-qnn|-silicon|-vitisai|-windowsml)?|ort-nightly(-gpu)?",
-"openvino": r"openvino", "jax": r"jax", "bitsandbytes": r"bitsandbytes", "xformers": r"xformers", }
+r"^(?:(?:accelerate|bigdl-llm|coremltools|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|khr"
+r"onos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|transformers|diffusers|peft)$|(to"
+r"rch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvin"
+r"o|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sg"
+r"l|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))")
+FRAMEWORKS="""torch intel_extension_for_pytorch torch_directml pytorch_ocl poptorch tensorflow onnxruntime openvino jax bitsandbytes xformers""".split()
 OLLAMA_LOG='inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'
-COMMANDS={}
-for mark, own, unit in (('', (), 'ollama'), ('-snap', (), 'snap.ollama.listener'), ('-own', ('--user',), 'ollama')):
-	COMMANDS[f'@ollama-show{mark}']=('systemctl', *own, 'show', f'{unit}.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath')
-	COMMANDS[f'@ollama-log{mark}']=('journalctl', *own, f'--unit={unit}', *('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')
+OPTIONS={'@show': ('--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath',), '@log': (*('--output=cat', '--no-pager', '--lines=400'), f'--grep={OLLAMA_LOG}')}
 VARIABLES="""
 AMD_SERIALIZE_KERNEL CMPLR_ROOT COMFYUI_PATH DATASET{,_DIR,_PATH} DATA_{DIR,PATH,ROOT} FIFTYONE_DATASET_DIR
 FLASHINFER_DISABLE_VERSION_CHECK HF_{DATASETS_CACHE,HOME} IGC_EnableDPEmulation IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
@@ -271,52 +220,36 @@ OPEN{CL_,VINO_} ORT{MODULE_,_} OpenCL_ PI_ PLAIDML_ POCL_ POP{ART_,LAR_,SDK_,TOR
 TF_ TORCH{INDUCTOR_,_} UR_ USE_ VIPU_ VK_ XLA_ ZE{L_,S_,T_,_}
 """
 LISTED_WORDS="""
-ac{c,celerator,tivate} ada adreno aer aff{,inity} agree akmod al{chemist,der,locator,lreduce,malinux,pine,teracl}
-am{ber,dgcn,dhsa,drocm,dvlk,p,pere,x,zn} an{aconda,ame,v} ap{ex,os,ptainer,t,u} ar{c,chlinux,m,mv} as{ahi,cend,imd,pect,sistant}
-at{en,s,tn} au{dio,r,thenticamd} auto{awq,cast,conf,gptq,tune} avx aws azure ba{ckports,ndwidth,rcelo,sekit,ttlemage,zzite} bcs bda
-be{egfs,ignet,nchmark} bfloat bgpu binaries bios bla{ck,ckwell,s} blob bo{ard,chs,ost,ot} br{ake,anch,idges,ings} broad{cast,com,well}
-broxton buildkit bwd bxpu ca{chyos,ffe,nn,rgo,rries} ccs cdna ce{leron,ntos,ntre,ph,zanne} cff cfs ch{eckout,erryview,ip} cifs
-cl{ang,blast,create,enqueue,finish,hpp,over,vk} cma{ke,th}
-co{dename,ffee,ld,llective,lossus,met,mgr,mm,mpil,mplexfloat,mpose,mputername,ntradiction,ntributor,nverge,nvolution,operative,reml,rrupt}
-cre{dential,scent} cse csrc ct{l,r,ranslate} cu{bin,blaslt,ctxcreate,damalloc,dart,datoolkit,file,h,i,init,pti,py,rand,solver}
-cusparse{,lt} cxxabi da{emonset,li,rktable,t} data{center,loader,parallel} dba dcgm dch ddp
-de{adline,bian,bugfs,ck,mand,nse,serialize,spite,tectron,terministic,vel,velopment,vicequery,vuan} dff dgx
-di{ffusion,mension,sagrees,stance,strobox,visible} dlprimitives dma dmlexecution dn{f,n,nlroot} downgraded dozen dpc{pp,tl} dram drvfs
-dtype dxg{i,kio} dylib dynamo dzn ecc echo edit efi{,vars} egg el{ementary,f,futils,khart} en{deavouros,oent,surepip,tity} epp epyc
-ethernet exllama expkeysig fabric fallen fbgemm fdf fdinfo fedora{,project} fe{ll,nce,rmi} ff{e,f,ff,i} fiji fl{ash,avour,ex} fma fooocus
-foreach fpga fr{amebuffer,eedreno,ontier} fury fuse fwd ga{llium,ruda,udi} gbits gbs gc{c,n,sfuse} gdrdrv ge{force,mini,mm,nai,nuineintel}
-gfw gfxstream gib{,berish} glusterfs gmm{,lib} gogh google gpt{,q,qmodel} gpu{direct,opencl,stat} gr{adient,anite,e,id,u,ub} gsp{,lat} gtx
-gu{c,est,ix} ha{bana,lf,lo,rdened,rdware,svk,swell,wk} hbm hea{dless,p,rtbeat,t} hi{bernat,ghvram,pblas,pblaslt,pcc,prtc} hlo
-ho{neykrisp,pper,tfix,ttest} hp{g,p,u} hub huc hwdata hypervisor ibv icdl ice idle ifwt igdlh igpu im{age,pl,porterror}
-in{active,ductor,i,itramfs,l,smod,stallation,stinct,telocl,terop} ioctl ipuconfig iris irtual is{a,land,p} ivpu jasper jaxlib
-jet{pack,son} jit joules kaby kali ke{pler,rn,yerror} kgspbootgsprm khr kib km{d,g,od} koboldcpp kompute krackan kube{let,pods} kunlun
-la{b,ke,nes,pack,ptop,unch,vapipe} leap lhr lib{cl,egl,glx,hsakmt,nvinfer,nvoptix,roctracer,tcmalloc,ur,ze} lightning linuxmint
-llmpipeline llvm{,pipe} lmem lnk lo{adlibrary,gname,velace,wvram} lpg lstm lts lu{cienne,nar,stre} lvp lxcfs
-ma{li,nifest,njaro,nylinux,tmul,xwell} mbits me{i,ndocino,tal,tax,teor} mgag mhz mi{b,cro,croseconds,g,niconda,niforge,nutes,openstatus,t}
-mlx mmcv mo{bile,ltenvk,unt} mpi mpl msvc mtl mtu multiarray mus{a,l,llinux} na{no,tten,vi} ncclallreduce ndarray ne{o,on,ural,uron,west}
-nfs ni{c,nja,xos} nncf nnvv no{bara,isy,netype,nsense,rm,rmalvram,tfound,va,vram}
-nv{cr,cuda,dm,idiactl,idiafb,k,l,link,lsm,lt,mii,mlerror,shmem,smi,switch,toolsext,top,vm} oc{cupied,i,ulink} offload oled
-on{eccl,line,nx} oom open{clon,cv,mp,suse} op{erstate,kernel,namespace,s,timum} orca orin outofmemory overlay{,fs}
-pa{ce,nfrost,nther,nvk,rallel,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pdev pe{ak,ermem,ntium,rf,rsistence} phb pi{casso,n,x}
-pjrt pkcs plan plugin pnpdeviceid po{d,dman,etry,laris,nte,wersave,wervr} ppc prepack privateuse{,one}
-pro{cedure,chot,ject,prietary,tobuf,xmox} pstate psu pt{hread,i,x,xas} pubkey pve pxb
-py{bind,built,d,env,have,nvml,opencl,pi,poetry,py,wrap} qattn qcom qua{dro,lcomm,ntization} quot
-ra{deonsi,dv,m,phael,ptor,spbian,spi,tl,y} rbln rcs rd{ering,evice,na}
-re{adme,booting,boots,cogni,covered,covery,duction,fus,g,gistration,mbrandt,medy,mov,noir,plicas,pository,sident} retire{d,ment} rhel
-ri{dge,ng,scv,sky} rminitadapter rnn roce rock{,chip,et,y} ro{m,otless,setta,ute} rpc rpi rror rtx ruamel runtime{class,error} ryzen
-sage{,attention,attn} salloc satisfies sbatch sbin sc{atter,hed,reen} sdnext sdxl sea sec{ded,ret,ure,ureboot} sff sgl{,ang}
-sh{aderfloat,ims,m} sibling sig{abrt,ill,kill,segv} skylake sl{angpy,es,owdown} smb{,fs} so{ftpipe,lve,uthern}
-sp{ark,conv,eedup,hinxcontrib,irv,yre} sram srun sse sshfs st{eam,olen,rategy,rix,uck,udio} su{bgroup,dden,do,rvey,se} sve swap
-swiftshader sxm tag taichi tbbroot tcmlib te{mperature,mplate,nsor,sla} tflops th{ermal,or,rottle,roughput} ti{ger,le,medout}
-to{kenizers,nga,olbox,po,rchrun,rvalds} tpu tra{iner,ins,its,nsformers} tritonmissing tu{mbleweed,ring,rnip,xedo} ubuntu uhd ultra umd
-un{allocated,correctable,healthy,installing,licensed,parsable,recoverable,resolvable,responsive,sloth} upgrade upstream userprofile
-utili{sation,zation} vae valueerror vbios ve{cchio,ctor,ga,n,nus,rb,rification} vgpu vi{i,rtiofs,rtualenv,sual,tis} vmid vol{atile,ta}
-vsec wat{ermark,ts} wddm webui wedged wgpu whis{key,per,perx} whl wildcat windowsapps work{load,space,station} wslenv xanmod xavier xdg
-xen xeon xgmi xnnpack xorg xtx ze{init,n,sinit} zink zluda znver zope zorin zypper
+acc aer akmod al{chemist,lreduce,malinux,pine,teracl} am{dgcn,dhsa,drocm,dvlk,x,zn} aname anv ap{ex,k,os,ptainer,t,u} arm{,v}
+as{ahi,cend,imd} aten attn aut{henticamd,oawq,otune} avx aws azure bandwidth battlemage bcs beegfs beignet bfloat binaries bios blas bnxt
+bo{ard,chs,okworm,ot} brake broadcom ca{chyos,ffe,nn,rgo} ccs cdi ce{leron,ntos,ph} cfs checkout chip cifs cl{ang,blast,enqueue,over,vk}
+cmake co{dename,llective,mgr,mm} comp{at,il,ilation,ose,utername} co{ntradiction,operative,reml} cpufreq credential ct{ion,l,r}
+cu{bin,blaslt,dart,datoolkit,file,i,init,pti,py,rand,solver} cusparse{,lt} da{emonset,maged,t} dcgm dch
+de{adline,bian,bugfs,epspeed,mand,nse,tectron} di{ffusion,mension,sagrees,strobox} dma dmi dnf dnnlroot downgraded dozen dpc{pp,tl} dram
+drvfs dtype dvmmnnk dxg{i,kio} dylib dynamo dzn ecc echo edit ef{a,i,ivars} egg en{deavouros,oent,tity} epp epyc ethernet expkeysig
+extramodules fabric fallen fbgemm fdinfo fedora fell flavour fma fpga framebuffer free{dreno,zes} fuse gaudi gbits gcc gcsfuse gdrdrv
+ge{force,mm,n,nai,nuineintel} gfw gfxstream gibberish glusterfs gmm{,lib} governor gp{tq,tqmodel,udirect,uopencl} gre gsp{,lat} gtx
+gu{c,est,ix} ha{bana,lf,svk,swell} hbm hea{p,rtbeat,t} hi{ghvram,pblas,pcc} honeykrisp hpu hub huc hwdata hypervisor icdl idle ifwt igdlh
+igpu iigd importerror in{active,i,itstate,smod,stinct,telocl,terop,ventory} ioctl ir{dma,is,tual} isa isp ivpu jammy jaxlib jet{pack,son}
+jit kern kgspbootgsprm khr kib km{d,g,od} kube{let,pods} kunlun la{ke,nes,pack,ptop,vapipe} leak lib{cl,glx,hsakmt,roctracer,ur,ze}
+linuxmint llvmpipe lmem lo{adlibrary,gname,velace,wvram} lsmod lts lunar lustre lvp lxcfs ma{li,njaro,nylinux,tmul} mbits mei
+met{al,ax,eor} mgag mhz mi{b,g,graphx,niconda,niforge,nutes,t} mlx mmcv mo{bile,ltenvk,unt} mpi mtl mtu mus{a,l,llinux} natten navi neo
+neuron nfs ni{c,ghtly,nja,xos} nnvv no{ble,isy,va} nv{dm,idiactl,idiafb,k,link,lt,mii,mlerror,shmem,smi,switch,toolsext,vm} offload
+on{eccl,line,nx} oom op{enmp,erstate,s,timum} orca overlay{,fs} pa{ge,nfrost,nther,nvk,ravirtual,rity,rtner,scal,ssthrough,thfinder}
+pciback pdev pe{ermem,ntium,rf,rsistence} phb pin pix pjrt pkcs plugin pnpdeviceid po{d,dman,etry,nte,wersave,wervr} ppc privateuse{,one}
+pro{chot,prietary,tobuf} pstate psu pt{hread,x,xas} pubkey pve pxb py{built,d,env,have,opencl,poetry,py} qcom qnn qu{adro,alcomm,ot}
+ra{deonsi,dv,ptor,spi,tl,y} rbln rcs rdering re{cogni,covery,fus,plicas,sident} retire{d,ment} rhel ri{ng,scv,sky} rminitadapter
+roc{e,ep,k,kchip,ky} ro{m,otless,setta,ute} rpi runtimeerror ryzen sageattention satisfies scatter sched sec{ded,ret,ure} severity sgl
+sh{aderfloat,ims,m,owallinfo} si{bling,gsegv,licon} skylake sles slowdown smb{,fs} softpipe spconv spyre sram sse sshfs
+st{olen,rategy,uck,udio} su{bgroup,do,se} sve swap swiftshader sxm tbbroot tcmlib te{mperature,nsor,sla} thermal thro{ttle,ughput}
+timedout titan toolbox topo tpu tr{aining,ansformers,ixie} tur{ing,nip} ubuntu udev uhd umd
+un{correctable,healthy,licensed,parsable,sloth} userprofile utilization uverbs vbios ve{ga,n,nus,rb,rification} vgpu virt{io,iofs,ualenvs}
+vitis{,ai} vlk vmid volatile vsec watermark wddm wedged whisper{,x} wildcat windows{apps,ml} work{load,space} wslenv xanmod xdg xen xeon
+xgmi xnnpack xorg xtx zink zluda znver zypper
 """
 
 
-# The program that a child runs to import one framework (target/payloads); the script holds its text.
+# The program that a child runs to import one framework (target/payloads)
 
 INSPECT = r'''import json
 import os
@@ -473,7 +406,7 @@ sys.stderr.flush()
 os._exit(0)'''
 
 
-# What of an answer is kept: the part that probes read. Pure functions of text.
+# What of an answer is kept
 
 LOG_LINES=40
 _TROUBLE=re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
@@ -481,15 +414,13 @@ _MODULES=re.compile(
 r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES=re.compile(
-r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
-r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
-r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
-r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar|(lib)?xrt)")
+r"^((lib|[ak]kmod-|xorg-x11-drv-)?nvidia|linux-(image|headers|firmware|generic|\w+-nvidia)|dkms$|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$"
+r"|(lib)?(cuda1|cudnn|cublas|nccl|ze|igc|igdgmm|opencl|OpenCL|pocl|vulkan|hsa|xrt)|intel-|(oneapi-)?level-zero|ocl-icd|clinfo|mesa-(vulkan|opencl)"
+r"|amd(gpu|vlk)|(amd)?rocm|hip|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar)")
 _NVIDIA=re.compile(
-r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
-r"|current_dm|virtualization_mode|license_status|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)|current_ecc"
-r"|(sram|dram)_uncorrectable\w*|pending_retirement|remapped_row_\w+|state|status|gpu_recovery_action|gsp_firmware_version|used_memory|total|used"
-)
+r"(driver|cuda|cuda_umd|gsp_firmware)_version|product_\w+|pci_(bus|device)_id|\w+_mig|mig_device|(compute|persistence|virtualization)_mode|license_status"
+r"|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_\w+|current_(dm|ecc)|[sd]ram_uncorrectable\w*|pending_retirement"
+r"|remapped_row_\w+|stat(e|us)|gpu_recovery_action|used_memory|total|used")
 _UNUSED=("N/A", "[N/A]", "", "0", "No", "Not Active", "None", "Unknown")
 _CL=(
 r"platforms|devices|online|icd_loader|raw|CL_(PLATFORM|DEVICE)_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE"
@@ -498,10 +429,9 @@ r"|MAX_COMPUTE_UNITS|MAX_MEM_ALLOC_SIZE|PCI_BUS\w+|TOPOLOGY_AMD|TYPE|VENDOR_ID|O
 _LINES={
 "clinfo": rf"#PLATFORMS|({_CL})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology|#)"
 r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD loader|NULL)|Device #",
-"vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
-r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
+"vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|vendorID|deviceID|device(Type|Name)|driver\w+)\s*=|ERROR|Cannot|failed",
 "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
-"nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
+"nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't",
 "ollama": OLLAMA_LOG, "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
 "modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
 "mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
@@ -542,21 +472,13 @@ def _largest(text):
 		sizes+=[end-start] if flags&0x200 else []
 	return f"0x0 {max(sizes):#x} 0x200" if max(sizes) else ""
 def _display(text):
-	long="Slot:" in text
-	blocks=[block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
-	lines=[[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
-	return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
+	blocks=[block for block in re.split("\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
+	return "\n".join(line for block in blocks for line in block.splitlines() if re.match(r"[0-9a-f]|\s+Kernel ", line))
 def _nvidia(text):
-	root=ElementTree.fromstring(text)
-	_prune(root)
-	return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
-def _prune(element):
-	element.tail=None
-	for child in list(element):
-		if not _prune(child): element.remove(child)
-	words=(element.text or "").strip()
-	element.text=None if len(element) else words
-	return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
+	text=re.sub(r">\s+<", "><", text)
+	text=re.sub(r"<(\w+)>([^<]*)</\1>", lambda leaf: leaf[0] if _NVIDIA.fullmatch(leaf[1]) and leaf[2].strip() not in _UNUSED else "", text)
+	for _ in range(8): text=re.sub(r"<(?!gpu )(\w+)[^<>]*></\1>", "", text)
+	return text.replace("</gpu><gpu", "</gpu>\n<gpu")
 def _libraries(text):
 	folders={}
 	for name, kind, folder in re.findall(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$", text, re.M):
@@ -566,10 +488,8 @@ def _uname(text):
 	words=text.split()
 	return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if words[:1]==["Linux"] and len(words)>3 else text
 def packages_in(manager, text):
-	patterns={
-"dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
-"dpkg-query": r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)", }
-	return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
+	row=r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)" if manager=="dpkg-query" else r"^(\S+) (\S+)"
+	return {name: version for name, version in re.findall(row, text, re.M) if PACKAGES.match(name)}
 def _log(text):
 	seen=set()
 	lines=[]
@@ -584,7 +504,7 @@ def _log(text):
 _FUNCTIONS={"largest": _largest, "display": _display, "log": _log, "libraries": _libraries, "uname": _uname}
 
 
-# What may leave: words of a list and technical forms. Whatever is neither becomes `*`, so that no name has to be known to be left out.
+# What may leave
 
 HIDDEN="*"
 _SECRET=re.compile(r"(?i)((?:\w*(?:passw|passphrase|token|secret|api_?key|access_?key|credential|cookie)\w*)\s{0,3}[:=]\s{0,3})(\S+)")
@@ -602,11 +522,10 @@ _BUILD=re.compile(r"^(pop[a-z]+[\w.-]{0,40}-\d+(?:\.\d+)+\+\d+)-[0-9a-f]{10}$")
 _CAMEL=re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES=tuple("s es ed d ing er ly ion able".split())
 PREFIXES=("lib", "re", "un")
-LIBRARY="""argparse asyncio/base_events ctypes/__init__ doctest email/message http/client importlib/_bootstrap inspect logging/__init__ mailbox
-multiprocessing/pool optparse os pdb pickle pydoc_data/topics random shutil socket ssl statistics subprocess tarfile threading typing unittest/case
-urllib/request zipfile""".split()
+LIBRARY="""argparse asyncio/base_events asyncio/events ctypes/__init__ doctest inspect mimetypes optparse os pdb pickle pydoc_data/topics random
+shutil socket ssl statistics subprocess tarfile threading turtle urllib/request uuid venv/__init__ xmlrpc/client zipfile""".split()
 def own_words():
-	tables=(QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, COMMANDS, spelled_out(VARIABLES+VARIABLE_PREFIXES))
+	tables=(QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, OPTIONS, spelled_out(VARIABLES+VARIABLE_PREFIXES))
 	return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
 def library_words():
 	found=set()
@@ -678,35 +597,28 @@ def known(word, words=WORDS):
 	return len(parts)>1 and "".join(parts)==word and all(len(part)<3 for part in short) and len("".join(listed))>len(word)//2
 
 
-# The Python environment that runs this: its kind, and what is installed in it, from the names of its folders.
+# The Python environment that runs this
 
-def environment():
+def environment(door):
 	prefix=sys.prefix.replace("\\", "/")
 	installed={}
-	others=0
-	for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
+	for folder in dict.fromkeys(sys.path):
 		here={}
-		for name in _names(folder):
+		for name in door.listdir(folder) if folder else ():
 			found=re.match(r"^(.+?)-([^-]+)\.dist-info$|^([^-]+)-([^-]+?)(-py\d[\d.]*)?(-[\w.]+)?\.egg(-info)?$", name)
 			if found: here.setdefault(re.sub(r"[-_.]+", "-", found[1] or found[3]).lower(), set()).add(found[2] or found[4])
 		for name, versions in here.items():
-			others+=not DISTRIBUTIONS.match(name)
 			if DISTRIBUTIONS.match(name) and name not in installed: installed[name]=sorted(versions) if len(versions)>1 else min(versions)
-	return {"executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
-"kind": _kind(prefix), "distributions": installed, "others": others, }
-def _names(folder):
-	try: return sorted(os.listdir(folder))
-	except OSError: return []
-def _kind(prefix):
-	try:
-		with open(f"{prefix}/pyvenv.cfg", encoding="utf-8", errors="replace") as file: marker=file.read(20_000)
-		return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
-	except OSError: pass
-	if os.path.isdir(f"{prefix}/conda-meta"): return "conda"
+	version=".".join(map(str, sys.version_info[:3]))
+	return {"version": version, "prefix": prefix, "kind": _kind(door, prefix), "distributions": installed}
+def _kind(door, prefix):
+	marker=door.read(f"{prefix}/pyvenv.cfg").text
+	if marker: return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
+	if door.exists(f"{prefix}/conda-meta"): return "conda"
 	return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"
 
 
-# Asks a door the questions of the table, each in its time. A question that fails or hangs is a gap, never the end.
+# Asks a door the questions of the table
 
 SYSTEMS=("windows", "macos", "wsl")
 DEVICES="/sys/bus/pci/devices"
@@ -719,10 +631,10 @@ _PLAIN=re.compile(r"[^\s\"\\]+")
 class Question:
 	def __init__(self, group, line, number):
 		what, _, self.keep=line.partition(" :: ")
-		self.group, self.number, self.otherwise=group, number, what.startswith("else ")
-		self.verb, _, self.where=what.replace("else ", "").partition(" ")
-		commands=self.where.split(" || ") if self.verb=="run" else ()
-		self.commands=[COMMANDS.get(command) or tuple(shlex.split(command)) for command in commands]
+		self.group, self.number=group, number
+		self.verb, _, self.where=what.partition(" ")
+		self.commands={argv_of(command): command for command in (self.where.split(" || ") if self.verb=="run" else ())}
+def argv_of(command): return tuple(part for word in shlex.split(command) for part in OPTIONS.get(word, (word,)))
 def questions():
 	found=[]
 	names={}
@@ -751,7 +663,6 @@ def guarded(seconds, function):
 class Found:
 	def __init__(self):
 		self.entries=[]
-		self.shown=[]
 		self.missing=[]
 		self.unasked=[]
 	def add(self, other):
@@ -763,13 +674,11 @@ class Asker:
 		self.troubles=[]
 		self._places={}
 	def ask(self):
-		answered=False
 		for question in questions():
-			if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered): continue
+			if question.group in SYSTEMS and not self.is_system(question.group): continue
 			limit=min(SECONDS*max(1, len(question.commands))+1.5, self.clock.left())
 			found, why=guarded(limit, lambda question=question: self._one(question)) if limit>0.2 else (None, "")
 			if found:
-				answered=bool(found.entries) or (answered and question.otherwise)
 				self.found.add(found)
 				continue
 			self.found.unasked.append(question.number)
@@ -786,32 +695,19 @@ class Asker:
 		if question.verb=="run":
 			self._run(question, found)
 			return found
-		paths, unknown=self.paths(question.where)
-		for path in paths:
-			entries=getattr(self, f"_{question.verb}")(path, question, found)
-			(unknown if entries is None else found.shown).append(path)
-			found.entries+=[(question.group, *entry) for entry in entries or ()]
-		found.unasked+=unknown if found.shown else [question.number] if unknown else []
+		for path in self.paths(question.where):
+			found.entries+=[(question.group, *entry) for entry in getattr(self, f"_{question.verb}")(path, question)]
 		return found
+	def unasked(self): return " ".join(map(str, self.found.unasked))
 	def paths(self, where):
 		found={}
-		unknown=[]
 		for one in braces(self._filled(where)):
 			here=[""]
 			for part in one.strip("/").split("/"):
-				deeper=[]
-				for folder in here:
-					if "*" not in part:
-						deeper.append(f"{folder}/{part}")
-						continue
-					place=_plain_path(folder or "/")
-					names=fnmatch.filter(self.door.listdir(place), part)[:MOST]
-					deeper+=[f"{folder}/{name}" for name in names]
-					if not names and not self._known(place): unknown.append(f"{place}/{part}")
-				here=deeper
+				here=[f"{folder}/{name}" for folder in here for name in (self._matching(folder, part) if "*" in part else [part])]
 			found.update(dict.fromkeys(map(_plain_path, here)))
-		return list(found), unknown
-	def _known(self, path): return bool(self.door.exists(path) or self.door.knows(path))
+		return list(found)
+	def _matching(self, folder, part): return fnmatch.filter(self.door.listdir(_plain_path(folder or "/")), part)[:MOST]
 	def _filled(self, where):
 		for name in re.findall(r"\{(gpu|home|site|path|named|release|comfy)\}", where):
 			where=where.replace("{"+name+"}", "{"+",".join(self.places(name) or ["\0"])+"}")
@@ -834,17 +730,15 @@ class Asker:
 	def _gpus(self):
 		for address in self.door.listdir(DEVICES):
 			kind, vendor=(self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-			if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor=="0x1d95":
+			if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor=="0x1d95" or (kind[:6], vendor)==("0x0680", "0x10de"):
 				bridges=re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
 				yield from (address, *bridges[-2:])
-	def _read(self, path, question, found):
-		manager=question.keep if question.keep in ("dpkg", "apk") else ""
-		result=self.door.read(path, limit=40_000_000 if manager else 1_000_000)
-		if result.problem: return {"not-recorded": None, "missing": []}.get(result.problem, [("item", path, f"!{result.problem}")])
-		if manager: return self._packages(manager, result.text)
+	def _read(self, path, question):
+		result=self.door.read(path)
+		if result.problem: return [("item", path, f"!{result.problem}")] if result.problem not in ("missing", "not-recorded") else []
 		lines=kept(question.keep, result.text.replace("\0", "").rstrip("\n"))
 		entries=[("text", path, lines if path=="/etc/os-release" else self.clean.lines(lines))]
-		for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else (): entries+=self._there(library, question, found) or ()
+		for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else (): entries+=self._there(library, question)
 		return entries
 	def _packages(self, manager, text):
 		by_version={}
@@ -853,19 +747,18 @@ class Asker:
 			if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
 				by_version.setdefault(self.clean.version(version), []).append(name)
 		listed="; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
-		return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {listed}", "")] if text.strip() else []
-	def _list(self, path, question, found):
+		return [("line", f"By {manager}: {listed}", "")] if text.strip() else []
+	def _list(self, path, question):
 		names=self.door.listdir(path)
-		if not names and not self.door.exists(path): return [] if self.door.knows(path) else None
+		if not names and not self.door.exists(path): return []
 		keep="|".join(map(re.escape, self.places("gpu"))) or "$^" if question.keep=="{gpu}" else question.keep
 		return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
-	def _link(self, path, question, found):
+	def _link(self, path, question):
 		target=self.door.readlink(path)
-		return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
-	def _there(self, path, question, found):
-		return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
-	def _node(self, path, question, found):
-		if not self.door.exists(path): return [] if self.door.knows(path) else None
+		return [("item", path, f"->{self.clean.line(target)}")] if target is not None else []
+	def _there(self, path, question): return [("item", path, "")] if self.door.exists(path) else []
+	def _node(self, path, question):
+		if not self.door.exists(path): return []
 		mode, opens=self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
 		shown="? ?:? ?:?"
 		if mode is not None:
@@ -875,7 +768,7 @@ class Asker:
 	def _run(self, question, found):
 		unknown=False
 		for argv in question.commands:
-			if argv[0]=="ldd": argv=(*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
+			if argv[0]=="ldd": argv=(*argv[:1], *[path for path in self.paths(argv[1]) if self.door.exists(path)][:1])
 			if argv==("ldd",) or ("ollama" in question.where and argv[0]!="ollama" and not self._has("ollama")): continue
 			result=self.door.run(argv, timeout=min(SECONDS, max(0.2, self.clock.left())))
 			if result.missing or result.not_recorded:
@@ -891,8 +784,7 @@ class Asker:
 		if unknown and not found.entries: found.unasked.append(question.number)
 	def _output(self, question, argv, result):
 		ended="no end" if result.timed_out else f"signal {result.signal}" if result.signal is not None else f"exit {result.rc}"
-		name=next((name for name, words in COMMANDS.items() if words==argv), "")
-		name=name or " ".join(map(shlex.quote, argv if argv[0]!="ldd" else map(self.clean.line, argv)))
+		name=question.commands.get(argv) or " ".join(map(self.clean.line, argv))
 		lines=self.clean.lines(kept(question.keep, result.stdout)).splitlines()
 		lines+=[f"! {self.clean.line(line)}" for line in result.stderr[:600].splitlines() if line.strip()]
 		return f"$ {name}"+(f" ({ended})" if result.rc!=0 else ""), lines
@@ -908,12 +800,42 @@ def sites_of(door):
 def content(text): return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-# The first part of the text: the fields of PyTorch's collect_env, by their names and in their order, so that what reads those reads this.
+# The first part of the text
 
 NONE="Could not collect"
 PACKAGES_FOLLOW="Versions of relevant libraries:"
+HEADING="""\
+PyTorch version: {torch}
+Is debug build: {debug}
+CUDA used to build PyTorch: {with_cuda}
+ROCM used to build PyTorch: {with_rocm}
+
+OS: {os}
+GCC version: {gcc}
+Clang version: {clang}
+CMake version: {cmake}
+Libc version: {libc}
+
+Python version: {python}
+Python platform: {platform}
+Is CUDA available: {cuda}
+CUDA runtime version: {runtime}
+CUDA_MODULE_LOADING set to: {loading}
+GPU models and configuration: {gpus}
+Nvidia driver version: {driver}
+cuDNN version: {cudnn}
+Is XPU available: {xpu}
+HIP runtime version: {hip}
+MIOpen runtime version: N/A
+Is XNNPACK available: Could not collect
+
+CPU:
+Model name: {processor}
+Memory: {memory}
+"""
 def heading(asker):
-	for line in (*_torch(asker.door), *_system(asker), *_devices(asker), *_processor(asker.door)): yield asker.clean.line(line)
+	values={**_of_torch(asker.door), **_of_system(asker.door), **_of_devices(asker)}
+	for line in HEADING.format(**{name: value or NONE for name, value in values.items()}).split("\n"): yield asker.clean.line(line)
 	yield PACKAGES_FOLLOW
 	listed=asker.door.python.get("distributions")
 	if listed is None: yield f"[pip3] {NONE}"
@@ -921,65 +843,48 @@ def heading(asker):
 		for version in (entry if isinstance(entry, list) else [entry]) if DISTRIBUTIONS.match(name) else ():
 			version=version.get("version") if isinstance(version, dict) else version
 			yield f"[pip3] {asker.clean.line(name)}=={asker.clean.version(str(version))}"
-def _said(door, argv, pattern=r"(?s)(.*)"):
+def _said(door, argv, pattern):
 	found=re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
 	return found[1].strip() if found else ""
-def _framework(door):
+def _of_torch(door):
 	torch=(door.python.get("frameworks") or {}).get("torch")
-	return torch if isinstance(torch, dict) else {}
-def _torch(door):
-	torch=_framework(door)
-	version=torch.get("version") or (door.python.get("distributions") or {}).get("torch")
-	config=torch.get("config") or {}
-	yield f"PyTorch version: {version or 'N/A'}"
-	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", None),
-("ROCM used to build PyTorch", "hip", "N/A"), ):
-		yield f"{label}: {(none if config.get(key) is None else config[key]) if version else 'N/A'}"
-def _system(asker):
-	door, live=asker.door, getattr(asker.door, "live", True)
-	name=_said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
-	yield ""
-	yield f"OS: {name}"+(f" ({platform.machine()})" if live else "")
-	for label, pattern in ("GCC", "(gcc .*)"), ("Clang", "clang version (.*)"), ("CMake", "cmake version (.*)"):
-		yield f"{label} version: {(live and _said(door, (label.lower(), '--version'), pattern)) or NONE}"
-	yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
-	yield ""
-	yield f"Python version: {door.python.get('version') or NONE}"+(f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
-	yield f"Python platform: {platform.platform() if live else _said(door, '/proc/sys/kernel/osrelease') or NONE}"
-def _devices(asker):
+	installed=door.python.get("distributions") or {}
+	torch=torch if isinstance(torch, dict) else {}
+	devices=torch.get("devices")
+	version, config=torch.get("version") or installed.get("torch"), torch.get("config") or {}
+	values={"torch": version or "N/A", "hip": config.get("hip") or "N/A"}
+	for name, key, none in ("debug", "debug", NONE), ("with_cuda", "cuda", "None"), ("with_rocm", "hip", "N/A"):
+		values[name]=str(none if config.get(key) is None else config[key]) if version else "N/A"
+	for name in ("cuda", "xpu") if isinstance(devices, list) else ():
+		values[name]=str(any(str(each.get("id")).startswith(name) for each in devices if isinstance(each, dict)))
+	values["cudnn"]=next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
+	return {"cuda": NONE, "xpu": NONE, **values}
+def _of_system(door):
+	values={"os": _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)'), "gcc": _said(door, ("gcc", "--version"), "(gcc .*)"),
+"clang": _said(door, ("clang", "--version"), "clang version (.*)"), "cmake": _said(door, ("cmake", "--version"), "cmake version (.*)"),
+"libc": "N/A", "python": door.python.get("version"), "platform": _said(door, "/proc/sys/kernel/osrelease", "(.*)"),
+"processor": _said(door, "/proc/cpuinfo", "model name.*: (.*)"), "memory": _said(door, "/proc/meminfo", r"MemTotal: +([0-9]+ kB)"),
+}
+	if getattr(door, "live", True):
+		here=platform.platform()
+		values.update(os=f"{values['os'] or here} ({platform.machine()})", libc="-".join(platform.libc_ver()), platform=here)
+		values["python"]=f"{values['python'] or NONE} ({sys.maxsize.bit_length() + 1}-bit runtime)"
+	return values
+def _of_devices(asker):
 	door=asker.door
-	torch, installed=_framework(door), door.python.get("distributions") or {}
-	ids=[str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
-	known=isinstance(torch.get("devices"), list)
-	available={kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
-	query=next(question.commands[0] for question in questions() if "--query-gpu" in question.where)
+	query=next(next(iter(question.commands)) for question in questions() if "--query-gpu" in question.where)
 	rows=[row.split(", ") for row in door.run(query, timeout=8.0).stdout.splitlines() if row.count(", ")>5]
 	names=[f"GPU {row[0]}: {row[1]}" for row in rows]
 	for path in () if names else [f"{DEVICES}/{address}" for address in asker.places("gpu")]:
-		kind, vendor, device=(_said(door, f"{path}/{name}")[2:] for name in ("class", "vendor", "device"))
+		kind, vendor, device=(_said(door, f"{path}/{name}", "0x(.*)") for name in ("class", "vendor", "device"))
 		driver=(door.readlink(f"{path}/driver") or "none").rpartition("/")[2]
 		names+=[f"PCI {vendor}:{device}, driver {driver}"] if vendor and kind[:2]!="06" else []
-	cudnn=next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
-	yield f"Is CUDA available: {available['cuda']}"
-	yield f"CUDA runtime version: {_said(door, ('nvcc', '--version'), r'release ([0-9.]+)') or NONE}"
-	yield f"CUDA_MODULE_LOADING set to: {door.env('CUDA_MODULE_LOADING') or 'N/A'}"
-	yield "GPU models and configuration: "+("" if len(names)>1 else "".join(names) or NONE)
-	yield from names if len(names)>1 else ()
-	yield f"Nvidia driver version: {rows[0][-3] if rows else _said(door, '/proc/driver/nvidia/version', r'Module +([0-9.]+)') or NONE}"
-	yield f"cuDNN version: {cudnn}"
-	yield f"Is XPU available: {available['xpu']}"
-	yield f"HIP runtime version: {(torch.get('config') or {}).get('hip') or 'N/A'}"
-	yield "MIOpen runtime version: N/A"
-	yield f"Is XNNPACK available: {NONE}"
-	yield ""
-def _processor(door):
-	yield "CPU:"
-	yield f"Model name: {_said(door, '/proc/cpuinfo', 'model name.*: (.*)') or NONE}"
-	yield f"Memory: {_said(door, '/proc/meminfo', r'MemTotal: +([0-9]+ kB)') or NONE}"
-	yield ""
+	return {"runtime": _said(door, ("nvcc", "--version"), r"release ([0-9.]+)"), "loading": door.env("CUDA_MODULE_LOADING") or "N/A",
+"gpus": "\n".join(["", *names] if len(names)>1 else names),
+"driver": rows[0][-3] if rows else _said(door, "/proc/driver/nvidia/version", r"Module +([0-9.]+)"), }
 
 
-# Writes what was answered: first the fields of collect_env, then the answers in groups, each in a form that is read back.
+# Writes what was answered
 
 LIMIT=8192
 BEGIN=f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
@@ -987,14 +892,14 @@ END="end of gpudoctor-env"
 CUTS=("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
 PRIVATE=("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME=re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
-def asker_of(door, clock):
+def asker_of(door, clock, kind=Asker):
 	home, prefix=home_of(door), plain(door.python.get("prefix"))
 	user=door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
 	hosts=[door.read(path).text.strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
 	hosts+=[door.env(name) or "" for name in ("HOSTNAME", "COMPUTERNAME")]
 	places=[(home, "~")]
 	if prefix not in ("", "/usr", "/usr/local"): places+=[*((folder, "{site}") for folder in sites_of(door)), (prefix, "{prefix}")]
-	return Asker(door, clock, Cleaner(user, hosts, places))
+	return kind(door, clock, Cleaner(user, hosts, places))
 def text(asker, limit=LIMIT):
 	first, why=guarded(4.0, lambda: list(heading(asker)))
 	first=first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
@@ -1017,7 +922,7 @@ def _whole(asker, first, left_out):
 		lines+=_entries(entries, clean, 12 if group=="log" and "older log" in left_out else 1000)
 	lines+=["-- Variables", *_variables(asker)] if "variables" not in left_out else []
 	lines+=[f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
-	unasked=_unasked(found, clean)
+	unasked=asker.unasked()
 	lines+=[f"Not stated, of the questions of the table: {unasked}"] if unasked else []
 	lines+=asker.troubles
 	lines+=[f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
@@ -1080,33 +985,20 @@ def _variables(asker):
 		value=asker.door.env(name)
 		if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name)==name:
 			yield f"{name}={asker.clean.line(value[:600])}"
-def _unasked(found, clean):
-	numbers={each for each in found.unasked if isinstance(each, int)}
-	starts, ends=(sorted(number for number in numbers if number+step not in numbers) for step in (-1, 1))
-	words=[f"{start}-{end}" if start!=end else f"{start}" for start, end in zip(starts, ends)]
-	known={folder for path in found.shown for folder in _above(path)}
-	places={}
-	for path in (each for each in found.unasked if isinstance(each, str)):
-		folder, _, name=next((folder for folder in reversed(_above(path)) if folder not in known), path).rpartition("/")
-		places.setdefault(folder, {})[name]=None
-	return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
-def _above(path):
-	parts=path.split("/")
-	return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
 
 
-# This machine, asked with the standard library alone: files, programs of PATH, and the Python environment that runs this.
+# This machine
 
 MARK="@gpudoctor "
 FRAMEWORK_SECONDS=14.0
-SIGNALS={4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 QUIET="""TF_CPP_MIN_LOG_LEVEL=1 TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1
-PYTORCH_NVML_BASED_CUDA_CHECK=1 CI=true KERAS_HOME=/dev/null/none"""
+PYTORCH_NVML_BASED_CUDA_CHECK=1 KERAS_HOME=/dev/null/none"""
 _CHILD="import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
 class Said:
 	def __init__(self, **said):
 		self.text=self.problem=self.stdout=self.stderr=""
-		self.rc=self.signal=None
+		self.rc=None
+		self.signal=None
 		self.missing=self.timed_out=self.not_recorded=False
 		vars(self).update(said)
 class LocalDoor:
@@ -1116,10 +1008,10 @@ class LocalDoor:
 		self.python={}
 		self._said={}
 		self._hung=set()
-	def read(self, path, limit=1_000_000):
+	def read(self, path):
 		try:
 			if stat.S_ISREG(os.stat(path).st_mode):
-				with open(path, "rb") as file: return Said(text=file.read(limit).decode("utf-8", "replace"))
+				with open(path, "rb") as file: return Said(text=file.read(1_000_000).decode("utf-8", "replace"))
 		except (FileNotFoundError, NotADirectoryError): return Said(problem="missing")
 		except PermissionError: return Said(problem="denied")
 		except OSError: pass
@@ -1128,57 +1020,49 @@ class LocalDoor:
 		try: return sorted(os.listdir(path))
 		except OSError: return []
 	def exists(self, path): return os.path.exists(path)
-	def knows(self, path): return True
 	def readlink(self, path):
 		try: return os.readlink(path)
 		except OSError: return None
 	def mode(self, path):
 		try: found=os.stat(path)
 		except OSError: return None
-		uid, gid=found.st_uid, found.st_gid
-		owner, group=str(uid), str(gid)
-		if sys.platform!="win32":
-			try:
-				import grp
-				import pwd
-				owner, group=pwd.getpwuid(uid).pw_name, grp.getgrgid(gid).gr_name
-			except (ImportError, KeyError): pass
-		return Said(mode=stat.filemode(found.st_mode), uid=uid, gid=gid, owner=owner, group=group)
+		owner, group=str(found.st_uid), str(found.st_gid)
+		try:
+			here=Path(path)
+			owner, group=here.owner(), here.group()
+		except (KeyError, NotImplementedError): pass
+		return Said(mode=stat.filemode(found.st_mode), uid=found.st_uid, gid=found.st_gid, owner=owner, group=group)
 	def may_open(self, path): return os.access(path, os.R_OK|os.W_OK)
 	def env(self, name): return os.environ.get(name)
 	def env_names(self, prefix): return sorted(name for name in os.environ if name.startswith(prefix))
-	def run(self, argv, timeout=5.0, env=None, stdin_text=""):
-		key=(*argv, stdin_text)
+	def run(self, argv, timeout=5.0):
 		if argv[0] in self._hung: return Said(timed_out=True)
-		if key not in self._said: self._said[key]=self._run(argv, timeout, env, stdin_text)
-		if self._said[key].timed_out and argv[0]!=sys.executable: self._hung.add(argv[0])
-		return self._said[key]
-	def _run(self, argv, timeout, env, stdin_text):
+		said=self._said[argv]=self._said.get(argv) or self._run(argv, timeout)
+		if said.timed_out: self._hung.add(argv[0])
+		return said
+	def _run(self, argv, timeout, env=os.environ, stdin_text=""):
 		program=argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
 		if program is None or not os.path.exists(program): return Said(missing=True)
 		try:
 			child=subprocess.Popen(
 [program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep), )
-		except OSError as error:
-			missing=isinstance(error, FileNotFoundError)
-			return Said(missing=missing, not_recorded=not missing)
+env={**env, "LC_ALL": "C"}, cwd=os.path.abspath(os.sep), )
+		except OSError as error: return Said(**{"missing" if isinstance(error, FileNotFoundError) else "not_recorded": True})
+		said=Said()
 		out=err=b""
-		timed_out=False
-		try: out, err=child.communicate(stdin_text.encode(), timeout=timeout)
+		try:
+			out, err=child.communicate(stdin_text.encode(), timeout=timeout)
+			said.rc, said.signal=(child.returncode, None) if child.returncode>=0 else (None, -child.returncode)
 		except subprocess.TimeoutExpired:
 			_end(child)
-			timed_out=True
+			said.timed_out=True
 			try: out, err=child.communicate(timeout=0.5)
 			except (subprocess.TimeoutExpired, ValueError): pass
-		rc=None if timed_out else child.returncode
-		died=-rc if rc is not None and rc<0 else None
-		return Said(rc=None if died else rc, signal=died, timed_out=timed_out,
-stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"), )
+		said.stdout, said.stderr=out[:4_000_000].decode("utf-8", "replace"), err[:100_000].decode("utf-8", "replace")
+		return said
 	def inspect_python(self, seconds):
-		self.python=environment()
-		names=self.python["distributions"]
-		wanted=[module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
+		self.python=environment(self)
+		wanted=[name for name in FRAMEWORKS if getattr(find_spec(name), "origin", None)]
 		self.python["frameworks"]=found={name: {"imported": None} for name in wanted}
 		self._workers=[threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
 		for worker in self._workers: worker.start()
@@ -1186,9 +1070,9 @@ stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("
 		end=time.monotonic()+seconds
 		for worker in self._workers: worker.join(max(0.0, end-time.monotonic()))
 	def _framework(self, name, seconds, into):
-		environment={
-key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")}
-		said=self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
+		quiet=dict(each.split("=") for each in QUIET.split())
+		environment={**quiet, **os.environ, "CI": "true", "KERAS_HOME": quiet["KERAS_HOME"]}
+		said=self._run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
 		found={}
 		stage=""
 		for line in said.stdout.splitlines():
@@ -1201,7 +1085,7 @@ key: value for key, value in (each.split("=") for each in QUIET.split()) if key 
 		kind, label, message="exception", "exit", f" left with status {said.rc}\n{tail}"
 		if said.timed_out: kind, label, message="timeout", "timeout", f": no end after {seconds:.0f} s"
 		elif said.signal is not None:
-			kind, label="signal", SIGNALS.get(said.signal, f"signal {said.signal}")
+			kind, label="signal", {each.value: each.name for each in signal.Signals}.get(said.signal, f"signal {said.signal}")
 			message=f" died of {label}\n{tail}"
 		if kind!="exception" or stage not in ("done", "failed"):
 			found["error"]={"kind": kind, "name": label, "message": f"{where}{message}"}
@@ -1220,7 +1104,7 @@ def _end(child):
 	child.kill()
 
 
-# `python gpudoctor-env.py`: asks this machine, writes the text, and ends well whatever happens.
+# `python gpudoctor-env.py`
 
 def main():
 	began=time.monotonic()

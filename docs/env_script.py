@@ -50,17 +50,16 @@ MODULES = (
     "env_script",
 )
 """In the order in which the script holds them."""
-TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
-FURTHER_WORDS = (
-    "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
-)
-NAMES_OF_PROJECTS = "apollo phoenix raven titan atlas"
-"""Code names of devices that projects and hosts are called by as well."""
-SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
+FURTHER_WORDS = """
+    audio azure bindings bnxt bookworm cufile cusparselt efa gaudi haswell hbm highvram inactive infiniband irdma jammy lovelace
+    lowvram lts mhz mlx mobile noble nvidiafb nvshmem pascal pathfinder raptor replicas rocep sxm trixie turing vitis xanmod
+    xnnpack
+"""
+"""Words of devices, drivers, kernels and libraries, as tools write them; the others come from the probes and the checks."""
 FURTHER = (
-    "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
+    "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", 
     "khronos-opencl-icd-loader", "plaidml", "vulkan", "kp", "kompute", "taichi", "wgpu", "gpt4all", "comfyui[a-z-]*", "amd-[a-z0-9-]+",
-    "rocm-[a-z0-9-]+", "transformers", "diffusers", "peft",
+    "transformers", "diffusers", "peft",
 )  # fmt: skip
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
@@ -73,11 +72,6 @@ VARIABLES_OF_PROBES = (
 WIDTH = 140
 CLOSE = re.compile(r"[-+*/%|&<>=!]=?|//|\*\*|->|:=")
 BLOCK = re.compile(r"(if|for|while|with|try|def|class|else|elif|except|finally|return lambda)\b")
-OLLAMA_UNITS = tuple(
-    (mark, ("--user",) if service.own else (), service.name[:-8])
-    for mark, service in zip(("", "-snap", "-own"), _ollama_service.SERVICES, strict=True)
-)
-"""The units that may run Ollama: what is added to the names of their commands, options of systemd, name."""
 ROLES = {"failure", "complaint", "log"}
 HEAD = '''#!/usr/bin/env python3
 """Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
@@ -101,31 +95,27 @@ if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", F
 
 
 def words() -> list[str]:
-    """Words that may leave a machine: those of signatures of messages, of the probes' own texts and of the tables of devices."""
+    """Words that may leave a machine: those that probes look for, that the messages have which checks know, and FURTHER_WORDS."""
     catalogue = load_catalogue(vocabulary.items())
     found = _often(catalogue)
-    for package in SOURCES:
-        for file in resources.files(package).iterdir():
-            if file.name.endswith(".py"):
-                found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
-    for file in resources.files("gpudoctor.data").iterdir():
-        if re.fullmatch(r"devices-\w+\.toml", file.name) or file.name in TABLES:
-            found |= set(_words([file.read_text(encoding="utf-8")]))
+    for file in resources.files("gpudoctor.facts.probes").iterdir():
+        if file.name.endswith(".py"):
+            found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
     for name in ("kept", "questions", "heading", "layout"):
         found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
-    return sorted(_needed(found | set(FURTHER_WORDS.split())) - set(NAMES_OF_PROJECTS.split()))
+    found |= set(_words(owner for owners in frameworks.FRAMEWORKS.values() for owner in owners))
+    return sorted(_needed(found | set(FURTHER_WORDS.split())))
 
 
 def _often(catalogue: Catalogue) -> set[str]:
-    """Words that conditions of checks ask for, and those of the messages of at least two checks."""
+    """Words that conditions of checks and lines of logs have, and those of the messages of at least four checks."""
     counted: Counter[str] = Counter()
     for check in catalogue.checks:
-        messages = (
-            literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices
-        )
-        counted.update(set(_words(messages)))
-        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 2))
-    return {word for word, number in counted.items() if number > 1}
+        for roles, number in ((ROLES, 1), ({"log"}, 2)):
+            messages = (literal for each in check.signatures if roles & set(each.roles) for choices in each.text for literal in choices)
+            counted.update(dict.fromkeys(_words(messages), number))
+        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 4))
+    return {word for word, number in counted.items() if number > 3}
 
 
 def _constants(source: str) -> Iterator[str]:
@@ -182,6 +172,7 @@ def derived() -> str:
     """The text of derived.py."""
     asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
     asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
+    asked = [name for name in asked if not any(re.fullmatch(further, name) for further in FURTHER)]
     distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
     asked_variables = {*re.findall(r"env\.([A-Za-z_]\w+)", repr(load_catalogue(vocabulary.items()))), *VARIABLES_OF_PROBES}
     listing = _filled(words())
@@ -191,12 +182,9 @@ def derived() -> str:
         f"LIBRARIES = re.compile({_wrapped(libraries._INTERESTING.pattern)})\n"
         f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
-        f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
-        f"OLLAMA_LOG = {_ollama_log.PATTERN!r}\nCOMMANDS = {{}}\n"
-        f"for mark, own, unit in {OLLAMA_UNITS!r}:\n"
-        f"    COMMANDS[f'@ollama-show{{mark}}'] = ('systemctl', *own, 'show', f'{{unit}}.service', {_ollama_service.SHOW[-1]!r})\n"
-        "    COMMANDS[f'@ollama-log{mark}'] = ('journalctl', *own, f'--unit={unit}', *"
-        f"{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')\n"
+        f'FRAMEWORKS = """{" ".join(frameworks.FRAMEWORKS)}""".split()\n'
+        f"OLLAMA_LOG = {_ollama_log.PATTERN!r}\n"
+        f"OPTIONS = {{'@show': ({_ollama_service.SHOW[-1]!r},), '@log': (*{ollama.JOURNAL[2:-1]!r}, f'--grep={{OLLAMA_LOG}}')}}\n"
         f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n"""\n'
         f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n"""\n'
         f'LISTED_WORDS = """\n{listing}\n"""\n'
@@ -206,19 +194,6 @@ def derived() -> str:
 def _wrapped(pattern: str) -> str:
     parts = textwrap.wrap(pattern, 132, break_on_hyphens=False, drop_whitespace=False)
     return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
-
-
-def _table(table: dict[str, str]) -> str:
-    return "{\n" + "".join(f'    "{key}": r"{value}",\n' for key, value in table.items()) + "}"
-
-
-def _any_of(names: Iterable[str]) -> str:
-    """An expression for names, those that begin alike written once: onnxruntime(-gpu|-openvino)?|ort-nightly."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        first = next((head for head in groups if name.startswith(f"{head}-")), name)
-        groups.setdefault(first, []).extend([name[len(first) :]] if first != name else [])
-    return "|".join(head + (f"({'|'.join(rest)})?" if rest else "") for head, rest in groups.items())
 
 
 def _filled(names: Iterable[str]) -> str:
@@ -255,7 +230,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
-    """A module without its imports, annotations and notes; the first line of its documentation becomes a comment."""
+    """A module without its imports, annotations and notes; the first clause of its documentation becomes a comment."""
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)) and not re.match("from (__future__|typing|gpudoctor)", ast.unparse(node)):
             imports.add(ast.unparse(node))
@@ -272,7 +247,7 @@ def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
         rest = f"INSPECT = r'''{compact(payload)}'''"
     else:
         rest = compact("\n".join(lines))
-    title = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
+    title = re.split(r"[.:;,]\s", f"{ast.get_docstring(tree)}\n")[0]
     return f"\n# {title}\n\n{rest}\n"
 
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.capture.shown_paths import ShownPaths
 from gpudoctor.capture.tables import json_line, json_table, toml
-from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, questions, titles
-from gpudoctor.envtext.derived import COMMANDS
+from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, argv_of, questions, titles
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW
 from gpudoctor.envtext.layout import END
-from gpudoctor.envtext.questions import braces
+from gpudoctor.envtext.questions import REVISION, braces
 from gpudoctor.system.host import CaptureError
 
 _BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")
@@ -145,7 +143,7 @@ class _Reader:
         elif found := re.match(r"^Loaded by (\w+): ?(.*)$", head):
             framework = self.python.setdefault("frameworks", {}).setdefault(found[1], {"imported": None})
             framework["libraries"] = list(_libraries(self._here(found[2])))
-        elif found := re.match(r"^By (dpkg-query|rpm|pacman|apk): (.*)$", head):
+        elif found := re.match(r"^By (dpkg-query|rpm|pacman): (.*)$", head):
             self._packages(found[1], found[2])
         elif head.startswith("Not installed: "):
             self.missing |= set(head[15:].split())
@@ -222,7 +220,7 @@ class _Reader:
     def _command(self, head: str, body: list[str]) -> None:
         found = _COMMAND.match(head)
         try:
-            argv = list(COMMANDS.get(found["argv"]) or shlex.split(self._here(found["argv"]))) if found else []
+            argv = list(argv_of(self._here(found["argv"]))) if found else []
         except ValueError:
             return
         if found is None or not argv:
@@ -260,9 +258,6 @@ class _Reader:
             "rpm": ["rpm", "-qa", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\\n"],
             "pacman": ["pacman", "-Q"],
         }
-        if manager == "apk":
-            self.files["/lib/apk/db/installed"] = "".join(f"P:{name}\nV:{version}\n\n" for name, version in names)
-            return
         row = {"dpkg-query": "ii \t{}\t{}\n", "rpm": "{} {} x86_64\n", "pacman": "{} {}\n"}[manager]
         self.commands.append({"argv": command[manager], "rc": 0, "stdout": "".join(row.format(*each) for each in names), "stderr": ""})
 
@@ -311,6 +306,8 @@ class _Reader:
                         self.files.setdefault(f"{folder}/{name}", "")
 
     def _asked(self) -> Iterator[Question]:
+        if self.revision != REVISION:
+            return iter(())
         shown = ShownPaths(self.files, self.folders, self.links, self.variables, self.python, self.platform)
         asker = Asker(shown, Clock(), None)
         return (
@@ -322,7 +319,7 @@ class _Reader:
     def _missing_commands(self) -> Iterator[tuple[str, ...]]:
         said = {tuple(entry["argv"]) for entry in self.commands}
         for question in self._asked():
-            for argv in () if question.otherwise and "lsmod" in question.where else question.commands:
+            for argv in question.commands:
                 if argv[0] in self.missing and argv not in said:
                     yield argv
 
@@ -332,9 +329,9 @@ class _Reader:
         asker = Asker(ShownPaths(self.files, self.folders, self.links, self.variables, self.python, self.platform), Clock(), None)
         found: dict[str, None] = {}
         for question in self._asked():
-            if question.verb == "run" or question.keep == "never" or question.otherwise:
+            if question.verb == "run":
                 continue
-            for path in asker.paths(question.where)[0]:
+            for path in asker.paths(question.where):
                 if path not in shown and not any(path == place or path.startswith(f"{place}/") for place in self.untold):
                     if not any(other.startswith(f"{path}/") for other in shown):
                         found[path] = None

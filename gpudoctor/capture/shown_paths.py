@@ -25,9 +25,6 @@ class ShownPaths:
     def exists(self, path: str) -> bool:
         return any(other == path or other.startswith(f"{path}/") for other in (*self._files, *self._folders))
 
-    def knows(self, path: str) -> bool:
-        return True
-
     def read(self, path: str) -> Text:
         return Text(self._files.get(path, ""))
 

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from gpudoctor.envtext.derived import COMMANDS
+from gpudoctor.envtext.derived import OPTIONS
 from gpudoctor.envtext.kept import kept, kept_name, packages_in
 from gpudoctor.envtext.questions import COMFY, QUESTIONS, braces
 
@@ -33,10 +33,14 @@ class Question:
 
     def __init__(self, group: str, line: str, number: int) -> None:
         what, _, self.keep = line.partition(" :: ")
-        self.group, self.number, self.otherwise = group, number, what.startswith("else ")
-        self.verb, _, self.where = what.replace("else ", "").partition(" ")
-        commands = self.where.split(" || ") if self.verb == "run" else ()
-        self.commands: Any = [COMMANDS.get(command) or tuple(shlex.split(command)) for command in commands]
+        self.group, self.number = group, number
+        self.verb, _, self.where = what.partition(" ")
+        self.commands: Any = {argv_of(command): command for command in (self.where.split(" || ") if self.verb == "run" else ())}
+
+
+def argv_of(command: str) -> Any:
+    """The words of a command of the table or the text."""
+    return tuple(part for word in shlex.split(command) for part in OPTIONS.get(word, (word,)))
 
 
 def questions() -> Any:
@@ -93,7 +97,6 @@ class Found:
 
     def __init__(self) -> None:
         self.entries: Any = []
-        self.shown: Any = []
         self.missing: Any = []
         self.unasked: Any = []
 
@@ -112,15 +115,13 @@ class Asker:
         self._places: Any = {}
 
     def ask(self) -> Asker:
-        """Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
-        answered = False
+        """Asks all questions for this platform; of those without an answer the number is kept."""
         for question in questions():
-            if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
+            if question.group in SYSTEMS and not self.is_system(question.group):
                 continue
             limit = min(SECONDS * max(1, len(question.commands)) + 1.5, self.clock.left())
             found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "")
             if found:
-                answered = bool(found.entries) or (answered and question.otherwise)
                 self.found.add(found)
                 continue
             self.found.unasked.append(question.number)
@@ -142,39 +143,28 @@ class Asker:
         if question.verb == "run":
             self._run(question, found)
             return found
-        paths, unknown = self.paths(question.where)
-        for path in paths:
-            entries = getattr(self, f"_{question.verb}")(path, question, found)
-            (unknown if entries is None else found.shown).append(path)
-            found.entries += [(question.group, *entry) for entry in entries or ()]
-        found.unasked += unknown if found.shown else [question.number] if unknown else []
+        for path in self.paths(question.where):
+            found.entries += [(question.group, *entry) for entry in getattr(self, f"_{question.verb}")(path, question)]
         return found
+
+    def unasked(self) -> str:
+        """The questions that have no answer, by their numbers."""
+        return " ".join(map(str, self.found.unasked))
 
     # what the table's places stand for
 
     def paths(self, where: str) -> Any:
-        """(literal paths, places of which the door cannot tell what is there)."""
+        """The literal paths."""
         found: Any = {}
-        unknown: Any = []
         for one in braces(self._filled(where)):
             here = [""]
             for part in one.strip("/").split("/"):
-                deeper = []
-                for folder in here:
-                    if "*" not in part:
-                        deeper.append(f"{folder}/{part}")
-                        continue
-                    place = _plain_path(folder or "/")
-                    names = fnmatch.filter(self.door.listdir(place), part)[:MOST]
-                    deeper += [f"{folder}/{name}" for name in names]
-                    if not names and not self._known(place):
-                        unknown.append(f"{place}/{part}")
-                here = deeper
+                here = [f"{folder}/{name}" for folder in here for name in (self._matching(folder, part) if "*" in part else [part])]
             found.update(dict.fromkeys(map(_plain_path, here)))
-        return list(found), unknown
+        return list(found)
 
-    def _known(self, path: str) -> bool:
-        return bool(self.door.exists(path) or self.door.knows(path))
+    def _matching(self, folder: str, part: str) -> Any:
+        return fnmatch.filter(self.door.listdir(_plain_path(folder or "/")), part)[:MOST]
 
     def _filled(self, where: str) -> str:
         for name in re.findall(r"\{(gpu|home|site|path|named|release|comfy)\}", where):
@@ -206,23 +196,20 @@ class Asker:
     def _gpus(self) -> Any:
         for address in self.door.listdir(DEVICES):
             kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-            if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
+            if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95" or (kind[:6], vendor) == ("0x0680", "0x10de"):
                 bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
                 yield from (address, *bridges[-2:])
 
-    # the verbs: None where the door cannot tell
+    # the verbs
 
-    def _read(self, path: str, question: Question, found: Found) -> Any:
-        manager = question.keep if question.keep in ("dpkg", "apk") else ""
-        result = self.door.read(path, limit=40_000_000 if manager else 1_000_000)
+    def _read(self, path: str, question: Question) -> Any:
+        result = self.door.read(path)
         if result.problem:
-            return {"not-recorded": None, "missing": []}.get(result.problem, [("item", path, f"!{result.problem}")])
-        if manager:
-            return self._packages(manager, result.text)
+            return [("item", path, f"!{result.problem}")] if result.problem not in ("missing", "not-recorded") else []
         lines = kept(question.keep, result.text.replace("\0", "").rstrip("\n"))
         entries = [("text", path, lines if path == "/etc/os-release" else self.clean.lines(lines))]
         for library in LIBRARY_IN_ICD.findall(lines) if "icd" in path else ():
-            entries += self._there(library, question, found) or ()
+            entries += self._there(library, question)
         return entries
 
     def _packages(self, manager: str, text: str) -> Any:
@@ -232,25 +219,25 @@ class Asker:
             if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
                 by_version.setdefault(self.clean.version(version), []).append(name)
         listed = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
-        return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {listed}", "")] if text.strip() else []
+        return [("line", f"By {manager}: {listed}", "")] if text.strip() else []
 
-    def _list(self, path: str, question: Question, found: Found) -> Any:
+    def _list(self, path: str, question: Question) -> Any:
         names = self.door.listdir(path)
         if not names and not self.door.exists(path):
-            return [] if self.door.knows(path) else None
+            return []
         keep = "|".join(map(re.escape, self.places("gpu"))) or "$^" if question.keep == "{gpu}" else question.keep
         return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
 
-    def _link(self, path: str, question: Question, found: Found) -> Any:
+    def _link(self, path: str, question: Question) -> Any:
         target = self.door.readlink(path)
-        return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
+        return [("item", path, f"->{self.clean.line(target)}")] if target is not None else []
 
-    def _there(self, path: str, question: Question, found: Found) -> Any:
-        return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
+    def _there(self, path: str, question: Question) -> Any:
+        return [("item", path, "")] if self.door.exists(path) else []
 
-    def _node(self, path: str, question: Question, found: Found) -> Any:
+    def _node(self, path: str, question: Question) -> Any:
         if not self.door.exists(path):
-            return [] if self.door.knows(path) else None
+            return []
         mode, opens = self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
         shown = "? ?:? ?:?"
         if mode is not None:
@@ -262,7 +249,7 @@ class Asker:
         unknown = False
         for argv in question.commands:
             if argv[0] == "ldd":
-                argv = (*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
+                argv = (*argv[:1], *[path for path in self.paths(argv[1]) if self.door.exists(path)][:1])
             if argv == ("ldd",) or ("ollama" in question.where and argv[0] != "ollama" and not self._has("ollama")):
                 continue
             result = self.door.run(argv, timeout=min(SECONDS, max(0.2, self.clock.left())))
@@ -283,8 +270,7 @@ class Asker:
     def _output(self, question: Question, argv: Any, result: Any) -> Any:
         """A command as the text shows it, and its lines."""
         ended = "no end" if result.timed_out else f"signal {result.signal}" if result.signal is not None else f"exit {result.rc}"
-        name = next((name for name, words in COMMANDS.items() if words == argv), "")
-        name = name or " ".join(map(shlex.quote, argv if argv[0] != "ldd" else map(self.clean.line, argv)))
+        name = question.commands.get(argv) or " ".join(map(self.clean.line, argv))
         lines = self.clean.lines(kept(question.keep, result.stdout)).splitlines()
         lines += [f"! {self.clean.line(line)}" for line in result.stderr[:600].splitlines() if line.strip()]
         return f"$ {name}" + (f" ({ended})" if result.rc != 0 else ""), lines

@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any
 
-from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, VARIABLE_PREFIXES, VARIABLES
+from gpudoctor.envtext.derived import DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, OPTIONS, VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.inspecting import INSPECT
 from gpudoctor.envtext.questions import QUESTIONS, spelled_out
 
@@ -34,15 +34,14 @@ _BUILD = re.compile(r"^(pop[a-z]+[\w.-]{0,40}-\d+(?:\.\d+)+\+\d+)-[0-9a-f]{10}$"
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES = tuple("s es ed d ing er ly ion able".split())
 PREFIXES = ("lib", "re", "un")
-LIBRARY = """argparse asyncio/base_events ctypes/__init__ doctest email/message http/client importlib/_bootstrap inspect logging/__init__ mailbox
-multiprocessing/pool optparse os pdb pickle pydoc_data/topics random shutil socket ssl statistics subprocess tarfile threading typing unittest/case
-urllib/request zipfile""".split()
+LIBRARY = """argparse asyncio/base_events asyncio/events ctypes/__init__ doctest inspect mimetypes optparse os pdb pickle pydoc_data/topics random
+shutil socket ssl statistics subprocess tarfile threading turtle urllib/request uuid venv/__init__ xmlrpc/client zipfile""".split()
 """Modules of Python's own library: their texts are the English that messages are written in."""
 
 
 def own_words() -> set[str]:
     """The words of this program's own tables."""
-    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, COMMANDS, spelled_out(VARIABLES + VARIABLE_PREFIXES))
+    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, OPTIONS, spelled_out(VARIABLES + VARIABLE_PREFIXES))
     return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from typing import Any
@@ -10,41 +9,27 @@ from typing import Any
 from gpudoctor.envtext.derived import DISTRIBUTIONS
 
 
-def environment() -> Any:
+def environment(door: Any) -> Any:
     """In the form of a capture's python.json."""
     prefix = sys.prefix.replace("\\", "/")
     installed: dict[str, Any] = {}
-    others = 0
-    for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
+    for folder in dict.fromkeys(sys.path):
         here: Any = {}
-        for name in _names(folder):
+        for name in door.listdir(folder) if folder else ():
             found = re.match(r"^(.+?)-([^-]+)\.dist-info$|^([^-]+)-([^-]+?)(-py\d[\d.]*)?(-[\w.]+)?\.egg(-info)?$", name)
             if found:
                 here.setdefault(re.sub(r"[-_.]+", "-", found[1] or found[3]).lower(), set()).add(found[2] or found[4])
         for name, versions in here.items():
-            others += not DISTRIBUTIONS.match(name)
             if DISTRIBUTIONS.match(name) and name not in installed:
                 installed[name] = sorted(versions) if len(versions) > 1 else min(versions)
-    return {
-        "executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
-        "kind": _kind(prefix), "distributions": installed, "others": others,
-    }  # fmt: skip
+    version = ".".join(map(str, sys.version_info[:3]))
+    return {"version": version, "prefix": prefix, "kind": _kind(door, prefix), "distributions": installed}
 
 
-def _names(folder: str) -> Any:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
-def _kind(prefix: str) -> str:
-    try:
-        with open(f"{prefix}/pyvenv.cfg", encoding="utf-8", errors="replace") as file:
-            marker = file.read(20_000)
+def _kind(door: Any, prefix: str) -> str:
+    marker = door.read(f"{prefix}/pyvenv.cfg").text
+    if marker:
         return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
-    except OSError:
-        pass
-    if os.path.isdir(f"{prefix}/conda-meta"):
+    if door.exists(f"{prefix}/conda-meta"):
         return "conda"
     return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"

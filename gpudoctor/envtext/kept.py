@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
-from xml.etree import ElementTree
 
 from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES, OLLAMA_LOG
 
@@ -15,15 +14,14 @@ _MODULES = re.compile(
     r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES = re.compile(
-    r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
-    r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
-    r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
-    r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar|(lib)?xrt)"
+    r"^((lib|[ak]kmod-|xorg-x11-drv-)?nvidia|linux-(image|headers|firmware|generic|\w+-nvidia)|dkms$|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$"
+    r"|(lib)?(cuda1|cudnn|cublas|nccl|ze|igc|igdgmm|opencl|OpenCL|pocl|vulkan|hsa|xrt)|intel-|(oneapi-)?level-zero|ocl-icd|clinfo|mesa-(vulkan|opencl)"
+    r"|amd(gpu|vlk)|(amd)?rocm|hip|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar)"
 )
 _NVIDIA = re.compile(
-    r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
-    r"|current_dm|virtualization_mode|license_status|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)|current_ecc"
-    r"|(sram|dram)_uncorrectable\w*|pending_retirement|remapped_row_\w+|state|status|gpu_recovery_action|gsp_firmware_version|used_memory|total|used"
+    r"(driver|cuda|cuda_umd|gsp_firmware)_version|product_\w+|pci_(bus|device)_id|\w+_mig|mig_device|(compute|persistence|virtualization)_mode|license_status"
+    r"|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_\w+|current_(dm|ecc)|[sd]ram_uncorrectable\w*|pending_retirement"
+    r"|remapped_row_\w+|stat(e|us)|gpu_recovery_action|used_memory|total|used"
 )
 _UNUSED = ("N/A", "[N/A]", "", "0", "No", "Not Active", "None", "Unknown")
 _CL = (
@@ -33,10 +31,9 @@ _CL = (
 _LINES = {
     "clinfo": rf"#PLATFORMS|({_CL})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology|#)"
     r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD loader|NULL)|Device #",
-    "vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
-    r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
+    "vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|vendorID|deviceID|device(Type|Name)|driver\w+)\s*=|ERROR|Cannot|failed",
     "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
-    "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
+    "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't",
     "ollama": OLLAMA_LOG, "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
     "modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
     "mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
@@ -112,32 +109,19 @@ def _largest(text: str) -> str:
 
 def _display(text: str) -> str:
     """Of the blocks of lspci those of GPUs and accelerators."""
-    long = "Slot:" in text
-    blocks = [
-        block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)
-    ]
-    lines = [
-        [line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks
-    ]
-    return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
+    blocks = [block for block in re.split("\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
+    return "\n".join(line for block in blocks for line in block.splitlines() if re.match(r"[0-9a-f]|\s+Kernel ", line))
 
 
 def _nvidia(text: str) -> str:
     """The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
-    root = ElementTree.fromstring(text)
-    _prune(root)
-    return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
-
-
-def _prune(element: Any) -> bool:
-    """Whether anything is left of an element without what nobody asks for."""
-    element.tail = None
-    for child in list(element):
-        if not _prune(child):
-            element.remove(child)
-    words = (element.text or "").strip()
-    element.text = None if len(element) else words
-    return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
+    text = re.sub(r">\s+<", "><", text)
+    text = re.sub(
+        r"<(\w+)>([^<]*)</\1>", lambda leaf: leaf[0] if _NVIDIA.fullmatch(leaf[1]) and leaf[2].strip() not in _UNUSED else "", text
+    )
+    for _ in range(8):  # as deep as it is nested
+        text = re.sub(r"<(?!gpu )(\w+)[^<>]*></\1>", "", text)
+    return text.replace("</gpu><gpu", "</gpu>\n<gpu")
 
 
 def _libraries(text: str) -> str:
@@ -156,11 +140,8 @@ def _uname(text: str) -> str:
 
 def packages_in(manager: str, text: str) -> Any:
     """Names and versions of installed packages that matter, from a package manager's list."""
-    patterns = {
-        "dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
-        "dpkg-query": r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)",
-    }  # fmt: skip
-    return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
+    row = r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)" if manager == "dpkg-query" else r"^(\S+) (\S+)"
+    return {name: version for name, version in re.findall(row, text, re.M) if PACKAGES.match(name)}
 
 
 def _log(text: str) -> str:

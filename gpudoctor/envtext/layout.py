@@ -29,7 +29,7 @@ PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
 
 
-def asker_of(door: Any, clock: Clock) -> Asker:
+def asker_of(door: Any, clock: Clock, kind: Any = Asker) -> Any:
     """Knows what is private on this machine: its user, its names, its folders."""
     home, prefix = home_of(door), plain(door.python.get("prefix"))
     user = door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
@@ -38,7 +38,7 @@ def asker_of(door: Any, clock: Clock) -> Asker:
     places = [(home, "~")]
     if prefix not in ("", "/usr", "/usr/local"):
         places += [*((folder, "{site}") for folder in sites_of(door)), (prefix, "{prefix}")]
-    return Asker(door, clock, Cleaner(user, hosts, places))
+    return kind(door, clock, Cleaner(user, hosts, places))
 
 
 def text(asker: Asker, limit: int = LIMIT) -> str:
@@ -70,7 +70,7 @@ def _whole(asker: Asker, first: Any, left_out: Any) -> str:
         lines += _entries(entries, clean, 12 if group == "log" and "older log" in left_out else 1000)
     lines += ["-- Variables", *_variables(asker)] if "variables" not in left_out else []
     lines += [f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
-    unasked = _unasked(found, clean)
+    unasked = asker.unasked()
     lines += [f"Not stated, of the questions of the table: {unasked}"] if unasked else []
     lines += asker.troubles
     lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
@@ -151,22 +151,3 @@ def _variables(asker: Asker) -> Any:
         value = asker.door.env(name)
         if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name) == name:
             yield f"{name}={asker.clean.line(value[:600])}"
-
-
-def _unasked(found: Any, clean: Cleaner) -> str:
-    """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
-    numbers = {each for each in found.unasked if isinstance(each, int)}
-    starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
-    words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
-    known = {folder for path in found.shown for folder in _above(path)}
-    places: Any = {}
-    for path in (each for each in found.unasked if isinstance(each, str)):
-        folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in known), path).rpartition("/")
-        places.setdefault(folder, {})[name] = None
-    return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
-
-
-def _above(path: str) -> Any:
-    """The path and its folders, the nearest first."""
-    parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import stat
@@ -12,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from gpudoctor.envtext.derived import FRAMEWORKS
@@ -19,9 +20,8 @@ from gpudoctor.envtext.inspecting import INSPECT
 
 MARK = "@gpudoctor "
 FRAMEWORK_SECONDS = 14.0
-SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 QUIET = """TF_CPP_MIN_LOG_LEVEL=1 TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1
-PYTORCH_NVML_BASED_CUDA_CHECK=1 CI=true KERAS_HOME=/dev/null/none"""
+PYTORCH_NVML_BASED_CUDA_CHECK=1 KERAS_HOME=/dev/null/none"""
 _CHILD = "import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
 
 
@@ -30,7 +30,8 @@ class Said:
 
     def __init__(self, **said: object) -> None:
         self.text = self.problem = self.stdout = self.stderr = ""
-        self.rc = self.signal = None
+        self.rc: Any = None
+        self.signal: Any = None
         self.missing = self.timed_out = self.not_recorded = False
         vars(self).update(said)
 
@@ -45,11 +46,11 @@ class LocalDoor:
         self._said: dict[Any, Said] = {}
         self._hung: Any = set()
 
-    def read(self, path: str, limit: int = 1_000_000) -> Said:
+    def read(self, path: str) -> Said:
         try:
             if stat.S_ISREG(os.stat(path).st_mode):
                 with open(path, "rb") as file:
-                    return Said(text=file.read(limit).decode("utf-8", "replace"))
+                    return Said(text=file.read(1_000_000).decode("utf-8", "replace"))
         except (FileNotFoundError, NotADirectoryError):
             return Said(problem="missing")
         except PermissionError:
@@ -67,9 +68,6 @@ class LocalDoor:
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
 
-    def knows(self, path: str) -> bool:
-        return True
-
     def readlink(self, path: str) -> Any:
         try:
             return os.readlink(path)
@@ -82,17 +80,13 @@ class LocalDoor:
             found = os.stat(path)
         except OSError:
             return None
-        uid, gid = found.st_uid, found.st_gid
-        owner, group = str(uid), str(gid)
-        if sys.platform != "win32":
-            try:
-                import grp
-                import pwd
-
-                owner, group = pwd.getpwuid(uid).pw_name, grp.getgrgid(gid).gr_name
-            except (ImportError, KeyError):
-                pass
-        return Said(mode=stat.filemode(found.st_mode), uid=uid, gid=gid, owner=owner, group=group)
+        owner, group = str(found.st_uid), str(found.st_gid)
+        try:
+            here: Any = Path(path)
+            owner, group = here.owner(), here.group()
+        except (KeyError, NotImplementedError):
+            pass
+        return Said(mode=stat.filemode(found.st_mode), uid=found.st_uid, gid=found.st_gid, owner=owner, group=group)
 
     def may_open(self, path: str) -> bool:
         return os.access(path, os.R_OK | os.W_OK)
@@ -103,54 +97,47 @@ class LocalDoor:
     def env_names(self, prefix: str) -> Any:
         return sorted(name for name in os.environ if name.startswith(prefix))
 
-    def run(self, argv: Any, timeout: float = 5.0, env: Any = None, stdin_text: str = "") -> Said:
+    def run(self, argv: Any, timeout: float = 5.0) -> Said:
         """A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
-        key = (*argv, stdin_text)
         if argv[0] in self._hung:
             return Said(timed_out=True)
-        if key not in self._said:
-            self._said[key] = self._run(argv, timeout, env, stdin_text)
-        if self._said[key].timed_out and argv[0] != sys.executable:
+        said = self._said[argv] = self._said.get(argv) or self._run(argv, timeout)
+        if said.timed_out:
             self._hung.add(argv[0])
-        return self._said[key]
+        return said
 
-    def _run(self, argv: Any, timeout: float, env: Any, stdin_text: str) -> Said:
+    def _run(self, argv: Any, timeout: float, env: Any = os.environ, stdin_text: str = "") -> Said:
         program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
         if program is None or not os.path.exists(program):
             return Said(missing=True)
         try:
             child = subprocess.Popen(
                 [program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep),
+                env={**env, "LC_ALL": "C"}, cwd=os.path.abspath(os.sep),
             )  # fmt: skip
         except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            return Said(missing=missing, not_recorded=not missing)
+            return Said(**{"missing" if isinstance(error, FileNotFoundError) else "not_recorded": True})
+        said = Said()
         out = err = b""
-        timed_out = False
         try:
             out, err = child.communicate(stdin_text.encode(), timeout=timeout)
+            said.rc, said.signal = (child.returncode, None) if child.returncode >= 0 else (None, -child.returncode)
         except subprocess.TimeoutExpired:
             _end(child)
-            timed_out = True
+            said.timed_out = True
             try:
                 out, err = child.communicate(timeout=0.5)
             except (subprocess.TimeoutExpired, ValueError):
                 pass
-        rc = None if timed_out else child.returncode
-        died = -rc if rc is not None and rc < 0 else None
-        return Said(
-            rc=None if died else rc, signal=died, timed_out=timed_out,
-            stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"),
-        )  # fmt: skip
+        said.stdout, said.stderr = out[:4_000_000].decode("utf-8", "replace"), err[:100_000].decode("utf-8", "replace")
+        return said
 
     def inspect_python(self, seconds: float) -> None:
         """Fills `python`: what is installed here, and what each framework says of itself in a child."""
         from gpudoctor.envtext.environment_kind import environment
 
-        self.python = environment()
-        names = self.python["distributions"]
-        wanted = [module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
+        self.python = environment(self)
+        wanted = [name for name in FRAMEWORKS if getattr(find_spec(name), "origin", None)]
         self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
         self._workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
         for worker in self._workers:
@@ -163,10 +150,9 @@ class LocalDoor:
             worker.join(max(0.0, end - time.monotonic()))
 
     def _framework(self, name: str, seconds: float, into: Any) -> None:
-        environment = {
-            key: value for key, value in (each.split("=") for each in QUIET.split()) if key not in os.environ or key in ("CI", "KERAS_HOME")
-        }
-        said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
+        quiet = dict(each.split("=") for each in QUIET.split())
+        environment = {**quiet, **os.environ, "CI": "true", "KERAS_HOME": quiet["KERAS_HOME"]}
+        said = self._run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
         found: Any = {}
         stage = ""
         for line in said.stdout.splitlines():
@@ -180,7 +166,7 @@ class LocalDoor:
         if said.timed_out:
             kind, label, message = "timeout", "timeout", f": no end after {seconds:.0f} s"
         elif said.signal is not None:
-            kind, label = "signal", SIGNALS.get(said.signal, f"signal {said.signal}")
+            kind, label = "signal", {each.value: each.name for each in signal.Signals}.get(said.signal, f"signal {said.signal}")
             message = f" died of {label}\n{tail}"
         if kind != "exception" or stage not in ("done", "failed"):
             found["error"] = {"kind": kind, "name": label, "message": f"{where}{message}"}

@@ -1,22 +1,22 @@
 """What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
-    [else] VERB WHERE [:: KEEP]
+    VERB WHERE [:: KEEP]
 
 `read` a file, `list` a folder, `node` a device node, `link` the target of a link, `there` whether something exists, `run` a command (of those on
-one line, separated by ` || `, the first that answers). `else`: only where the question before was not answered. KEEP is an expression for the
+one line, separated by ` || `, the first that answers). KEEP is an expression for the
 lines, names or JSON keys that are kept, or a name of kept.py. `*` stands for names, `{a,b}` for each of them, `<name>` for the text that a line
 `<name> = text` gives it, and these for what is on this machine:
 
-`{gpu}` PCI addresses of GPUs and accelerators, and of the bridges above them; `{home}`; `{site}` the packages of the Python environment; `{path}`
+`{gpu}` PCI addresses of GPUs, accelerators and NVSwitches, and of the bridges above them; `{home}`; `{site}` the packages of the Python environment; `{path}`
 folders of PATH; `{named}` those of LD_LIBRARY_PATH; `{release}` of the kernel; `{comfy}` where ComfyUI lies.
-A command `@name` is one of derived.COMMANDS.
+A word `@name` of a command stands for those that derived.OPTIONS has for it; the text shows the name.
 """
 
 from __future__ import annotations
 
 import re
 
-REVISION = 2
+REVISION = 3
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 COMFY = "{{/workspace,/opt,/app,,{C:,{home}}{,/ComfyUI_windows_portable},{home}/comfy,{home}/Documents}/ComfyUI,/comfyui}"
 """Where ComfyUI may lie."""
@@ -37,58 +37,39 @@ list <pci> :: {gpu}
 link <pci>/{gpu}{,/driver}
 read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
-list {<pci>/{gpu},/sys/class}/drm :: ^(card|renderD)\d+$
 link /sys/class/{drm/{card,renderD},accel/accel}*/device
 list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
 node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
-list /dev/dri :: ^(card|renderD|by-path)
-link /dev/dri/by-path/*
-list {/dev,/sys/class,<pci>/{gpu}}/accel
-list {<rdma>,/dev/infiniband}
-link <rdma>/*/device
 read <rdma>/*/{hca_type,device/numa_node,ports/*/{{phys_,}state,rate,link_layer}}
-node /dev/infiniband/uverbs*
 read /proc/self/limits :: ^Max locked memory
 run id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
-read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
-list <kfd>
 read <kfd>/*/name
 read <kfd>/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
-run lspci -Dvmmnnk || lspci -nnk :: display
+run lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
 read {/sys/kernel/security/lockdown,/proc/driver/nvidia/version}
 list /sys/module :: modules
 read /proc/modules :: modules
-else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
-else run lsmod :: modules
 read /sys/module/{{nvidia,amdgpu,ipu_driver}/version,{i915,xe}/parameters/force_probe,ttm/parameters/pages_limit}
 run mokutil --sb-state
-run nvidia-smi <table>
-run nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
-else run nvidia-smi -L
+run nvidia-smi <table> || /usr/lib/wsl/lib/nvidia-smi <table>
+run nvidia-smi -q -x || nvidia-smi :: nvidia
 run modinfo -F version nvidia
 run modinfo -F license nvidia
 run modprobe -n -v nvidia
 run dkms status
 run prime-select query
 run systemctl is-active nvidia-fabricmanager
-list /lib/modules/{release} :: ^(build|extra|extramodules|kernel|misc|nvidia|updates|weak-updates)$
-there /lib/modules/{release}/build
-list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/drivers/video,weak-updates/nvidia,nvidia,misc,extramodules} :: ^nvidia
-list /lib/modules/{release}/kernel :: ^nvidia
+list /lib/modules/{release} :: ^(build|kernel)$
 read {/etc,/usr/lib,/lib}/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
-run rocminfo :: rocminfo
-run /opt/rocm/bin/rocminfo :: rocminfo
-run amd-smi version --json
+run rocminfo || /opt/rocm/bin/rocminfo :: rocminfo
 run amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
-run rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run xpu-smi discovery -j :: json xpu
 run xpu-smi discovery -d 0 -j :: json xpu
 run gc-info -l
-run gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
 run gc-info -i -d 0
 run gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
 run vipu list partitions
@@ -99,25 +80,16 @@ list /etc/{OpenCL/vendors,ipuof.conf.d}
 read /etc/OpenCL/vendors/*.icd
 list <vulkan>
 read <vulkan>/*.json :: json ICD|library_path|api_version
-run vulkaninfo --summary || vulkaninfo :: vulkaninfo
+run vulkaninfo --summary :: vulkaninfo
 run sycl-ls
 there <lib>/{lib{ze_intel_gpu.so{.1,},ze_intel_gpu_legacy1.so.1,ze_loader.so{.1,},OpenCL.so.1,cuda.so.1,vulkan.so.1},intel-opencl/libigdrcl{,_legacy1}.so}
 there {/opt/{xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so},rocm*/lib/librocdxg.so},/usr/local/cuda,{/opt,{home}}/intel/oneapi/setvars.sh}
 list {<lib>,/usr/lib/x86_64-linux-gnu/intel-opencl,/opt/rocm*/lib,/opt/intel/oneapi/redist/lib,/usr/local/cuda/lib64} :: libraries
 link {<lib>/libcuda.so.1,/opt/rocm}
-list /opt :: ^(rocm|intel|gc|graphcore|poplar|nvidia|llama|ComfyUI)
 read /opt/rocm*/.info/version
-list /opt/rocm*/lib/rocblas/library :: ^(Tensile|Kernels|TensileLibrary)\S*gfx
-read /usr/local/cuda/version.{json,txt} :: "cuda"|"version"|CUDA Version|[{}]
-run nvcc --version :: release
-run /usr/local/cuda/bin/nvcc --version :: release
-list {/opt,{home}}/intel/oneapi :: ^(compiler|mkl|setvars.sh|redist|tbb|ccl|\d{4}\.\d)
+run nvcc --version || /usr/local/cuda/bin/nvcc --version :: release
 list {/opt,{home}}/intel/oneapi/{compiler,mkl} :: ^(\d[\d.]*|latest)$
-list /{opt,usr/local,localdata,mnt/poplar,software/graphcore,graphcore,software/graphcore/poplar_sdk} :: (?i)poplar|graphcore|^gc$|^rocm|^intel$|^cuda
-list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
-list {home} :: (?i)^poplar
-list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
-list /{opt,opt/gc,opt/graphcore}/poplar* :: (?i)pop|enable
+list {/{opt{,/{gc,graphcore,poplar_sdk,poplar*,gc/poplar*,graphcore/poplar*}},usr/local,localdata,mnt/poplar,software/graphcore{,/poplar_sdk},graphcore},{home}{,/{graphcore,sdk,sdks,poplar_sdk}}} :: (?i)^(poplar|popart|graphcore|gc$|enable)
 run ldconfig -p :: libraries
 [system] Operating system, container, memory
 read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
@@ -129,24 +101,14 @@ read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
-read /{sys/{fs/cgroup/cpu.max,devices/system/cpu/cpu0/cpufreq/scaling_{governor,driver}},proc/device-tree/model}
-read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRESENT))=
+read /{sys/fs/cgroup/cpu.max,proc/device-tree/model}
 read /etc/nv_tegra_release :: ^# R
-list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
-list /{etc,var/run,run}/cdi
 [wsl] Windows Subsystem for Linux
-run /usr/lib/wsl/lib/nvidia-smi <table>
-run /usr/lib/wsl/lib/nvidia-smi -L
-run df -P -k /mnt/c
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
-read /etc/wsl.conf :: (?i)^\[|^enabled
 list /usr/lib/wsl/lib
-list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
-read /etc/ld.so.conf.d/*wsl*
 run cmd.exe /c ver
 run powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
-run cmd /c ver
 run <win32>OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
 run <win32>VideoController | ConvertTo-Json' :: json adapter
 run <win32>PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
@@ -155,31 +117,28 @@ run sw_vers
 run sysctl -n hw.memsize
 run sysctl -n machdep.cpu.brand_string
 run sysctl -n sysctl.proc_translated
-run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_(model|cores)|_?spdisplays_(vendor|vram|mtlgpu\w+)
 run uname -m
 [packages] System packages that matter
-read /var/lib/dpkg/status :: dpkg
-else run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
-else read /lib/apk/db/installed :: apk
+run dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 [programs] Programs with a runtime of their own
 there {{path},/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin,/snap/ollama/current/bin,/Applications/Ollama.app/Contents/Resources}/{ollama,llama-server,llama-cli,llama-bench}
 there {home}/AppData/Local/Programs/Ollama/ollama.exe
 run ollama --version
-run @ollama-show :: =.
-run @ollama-show-snap :: =.
-run @ollama-show-own :: =.
-run @ollama-log :: ollama
-run @ollama-log-snap :: ollama
-run @ollama-log-own :: ollama
+run systemctl show ollama.service @show :: =.
+run systemctl show snap.ollama.listener.service @show :: =.
+run systemctl --user show ollama.service @show :: =.
+run journalctl --unit=ollama @log :: ollama
+run journalctl --unit=snap.ollama.listener @log :: ollama
+run journalctl --user --unit=ollama @log :: ollama
 read {home}/{.ollama/logs,AppData/Local/Ollama}/server.log :: ollama
 run id ollama
-read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list <ollama>
 list {<ollama>/{cuda*,rocm*,vulkan*,runners},/Applications/Ollama.app/Contents/Resources} :: ggml|^(cuda|rocm|vulkan)
 list <ollama>/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
 run llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
-run llama-server --version || llama-cli --version || llama-bench --version
+run llama-server --version || llama-cli --version
 run ldd {path}/libggml-cuda.so
 run ldd {path}/libggml-hip.so
 run ldd {path}/libggml-vulkan.so
@@ -189,11 +148,8 @@ list {site}/llama_cpp/lib :: ^lib(ggml|llama)
 list {site}/coremltools :: ^(libcoremlpython\S*|__init__\.py)$
 there {{comfy}/{main.py,comfy/cli_args.py,custom_nodes},<embedded>/python.exe}
 read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
-list {comfy} :: \.(bat|sh|ps1|cmd)$
 read {comfy}/{*.sh,../*.bat} :: main\.py
-list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
 read <venv>/pyvenv.cfg :: ^(version|version_info|uv) *=
-read <embedded>/pyvenv.cfg :: ^version
 list <embedded> :: ^python3\d+\.(_pth|dll|zip)$
 list {<venv>/lib/python3.*,<embedded>/Lib}/site-packages :: comfy
 list {comfy}/custom_nodes

@@ -155,21 +155,9 @@ def environment_text(entries: Mapping[str, bytes], limit: int) -> str:
     """The recorded machine as gpudoctor-env.py writes it, at most `limit` bytes; empty without a recording."""
     if not entries:
         return ""
-    from gpudoctor.envtext.asking import Clock
-    from gpudoctor.envtext.layout import asker_of, text
+    from gpudoctor.capture.recorded_environment import text_of_recording
 
-    door = RecordedDoor(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
-    return text(asker_of(door, Clock(30.0)).ask(), limit)
-
-
-class RecordedDoor(RecordedHost):
-    """A recorded machine, as the questions of gpudoctor-env.py are put to it."""
-
-    live = False
-
-    def __init__(self, store: MemoryStore, *, quick: bool = False, budget: float = 30.0) -> None:
-        super().__init__(store, quick=quick, budget=budget)
-        self.python = self.python or {}
+    return text_of_recording(MemoryStore("the redacted recording", dict(entries), {}), limit)
 
 
 def archive(made: Made, name: str) -> bytes:

@@ -23,7 +23,6 @@ from gpudoctor.services import checking
 NAMES = sorted(path.parent.name for path in MACHINES.glob("*/machine.toml"))
 NOT_ASKED = {
     "h100-roce-link-local-alone": "addresses of network cards",
-    "h100-nvswitch-without-manager": "the state of a service",
     "npu-meteor-lake-openvino-for-the-gpu": "the log of a driver that told nothing",
 }
 """Recorded machines that show what the table does not ask for, and what that is: their text has fewer findings, never others."""
