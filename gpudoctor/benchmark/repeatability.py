@@ -39,9 +39,14 @@ LEAST, LARGEST = 1e-12, 1e12
 """Milliseconds, and per cent: values beyond these are no real measurement."""
 
 
-def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | None:
-    """The time of `one` by that of `other`, measurements as JSON has them. None where one has no time, or nothing tells its error."""
-    first, second = estimate(one), estimate(other)
+STATISTICS = {"median": "processes", "p10": "processes_p10"}
+"""What is compared of the steps of a process, and the field with that of each process. Other programs only ever make steps slower, so that
+the 10th percentile repeats better beside them; what slows a part of the steps is seen in the median alone."""
+
+
+def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any], statistic: str = "median") -> Ratio | None:
+    """The time of `one` by that of `other`, measurements as JSON has them. None where one has no such time, or nothing tells its error."""
+    first, second = estimate(one, statistic), estimate(other, statistic)
     if first is None or second is None:
         return None
     lost = [_lost(each) for each in (one, other)]
@@ -49,13 +54,14 @@ def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | 
     return ratio(first, second, (reach / Z975) ** 2)
 
 
-def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
-    """The estimate of a time from one measurement alone; None where it has no time, or where its error is unknown."""
+def estimate(measurement: Mapping[str, Any], statistic: str = "median") -> Estimate | None:
+    """The estimate of a time from one measurement alone; None where it has no time, or where its error is unknown. What a single process
+    can tell is its median."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
     usual, disturbed = (_usual(measurement) / math.sqrt(2)) ** 2, _disturbed(measurement) ** 2
-    times = processes(measurement)
+    times = processes(measurement, statistic)
     if len(times) >= LEAST_PROCESSES:
         found = of_processes(times)
         seen, count = found.variance * len(times), len(times) - 1
@@ -63,28 +69,30 @@ def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
         one, freedom = (seen, count) if seen > with_table else (with_table, TABLE_COUNTS + count)
         own = one * (1 / len(times) + LASTING)
         return Estimate(found.log, own + disturbed, freedom * (1 + disturbed / own) ** 2)
+    if statistic != "median":
+        return None
     median, interval = positive_number(latency.get("median")), number_of(latency.get("ci95_percent"))
     if median is None or not LEAST < median < LARGEST or interval is None or not 0 <= interval < LARGEST:
         return None
     return Estimate(math.log(median), ALONE**2 * usual + disturbed + _deviation(interval) ** 2, CERTAIN)
 
 
-def processes(measurement: Mapping[str, Any]) -> tuple[float, ...]:
+def processes(measurement: Mapping[str, Any], statistic: str = "median") -> tuple[float, ...]:
     """The times of its processes in milliseconds; empty where one of them is no valid time."""
     latency = measurement.get("latency_ms")
-    listed = latency.get("processes") if isinstance(latency, Mapping) else None
+    listed = latency.get(STATISTICS[statistic]) if isinstance(latency, Mapping) else None
     times = [positive_number(value) for value in listed] if isinstance(listed, list | tuple) else []
     known = tuple(time for time in times if time is not None and LEAST < time < LARGEST)
     return known if len(known) == len(times) else ()
 
 
-def time_of(measurement: Mapping[str, Any]) -> float | None:
+def time_of(measurement: Mapping[str, Any], statistic: str = "median") -> float | None:
     """The time in milliseconds; None where it was not measured."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
-    median = positive_number(latency.get("median"))
-    return median if median is not None and LEAST < median < LARGEST else None
+    time = positive_number(latency.get(statistic))
+    return time if time is not None and LEAST < time < LARGEST else None
 
 
 def usual_percent(measurement: Mapping[str, Any]) -> float:

@@ -25,6 +25,10 @@ class ComparisonRow(Struct, frozen=True, kw_only=True):
     verdict: str = "same"
     """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide). All rows are judged together, so
     that an interval that just leaves out 1 does not decide."""
+    statistic: str = "median"
+    """What of the steps is compared: the median, or p10, their 10th percentile."""
+    seen_from: float | None = None
+    """The ratio of times that would be called different in four of five such comparisons: a smaller one is not seen."""
     processes: int = 1
     """The number of processes that measured it, of the side that has fewer. Below 3 the error is taken from a table."""
     differs: tuple[str, ...] = ()

@@ -20,12 +20,14 @@ AtLeastZero = Annotated[float, Limits(minimum=0)]
 Positive = Annotated[int, Limits(minimum=1)]
 
 
-@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes"))
+@shaped(open=True, optional=("p10", "p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes", "processes_p10"))
 class Latency(Struct, frozen=True, kw_only=True):
     """The duration of one step over the whole batch, in milliseconds. Where several processes measured it, each number is the geometric
     mean of theirs."""
 
     median: AtLeastZero
+    p10: AtLeastZero | None = None
+    """The fast steps, which other programs disturb least; null where there were fewer than twenty samples."""
     p50: AtLeastZero | None = None
     p95: AtLeastZero | None = None
     p99: AtLeastZero | None = None
@@ -36,6 +38,8 @@ class Latency(Struct, frozen=True, kw_only=True):
     measured it, otherwise over the steps of one."""
     processes: tuple[AtLeastZero, ...] = ()
     """The median of each process, in the order in which they ran; empty where there was one process."""
+    processes_p10: tuple[AtLeastZero, ...] = ()
+    """The 10th percentile of each process; empty where one of them has none."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
