@@ -27,7 +27,7 @@ class Latency(Struct, frozen=True, kw_only=True):
 
     median: AtLeastZero
     p10: AtLeastZero | None = None
-    """The fast steps, which other programs disturb least; null where there were fewer than twenty samples."""
+    """The fast steps, which other programs disturb least; null where there were fewer than ten samples."""
     p50: AtLeastZero | None = None
     p95: AtLeastZero | None = None
     p99: AtLeastZero | None = None

@@ -18,7 +18,7 @@ STEADY_WINDOW, STEADY_WITHIN = 5, 0.05
 MOST_KEPT = 40000
 """The number of samples above which a random half is kept, so that a day of sampling fits into memory and no period is favoured."""
 BLOCKS = 10
-LEAST_FOR_FAST = 20
+LEAST_FOR_FAST = 10
 """The 10th percentile of fewer samples is the fastest of them, or nearly so."""
 T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Student's 97.5 % points for 1 to 9 degrees of freedom."""

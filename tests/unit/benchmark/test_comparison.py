@@ -217,7 +217,9 @@ def test_a_name_that_is_too_long_has_a_line_of_its_own() -> None:
 def test_rows_whose_error_is_taken_from_a_table_are_counted_on_the_screen() -> None:
     several = [in_processes([10.0, 10.1, 10.2, 9.9], batch=1), measured(5.0, batch=2)]
     text = " ".join(comparison_text.render(comparison.compare(report(*several), report(*several))).split())
-    assert "Measured in one or two processes: 1 of 2 rows; how well such work repeats is taken from a table there." in text
+    assert (
+        "Measured in one or two processes: 1 of 2 rows (resnet50 inference); how well such work repeats is taken from a table there" in text
+    )
     assert "Measured in one or two" not in comparison_text.render(comparison.compare(report(several[0]), report(several[0])))
 
 

@@ -27,10 +27,12 @@ def measured(median: float, **changes: Any) -> Measurement:
     )  # fmt: skip
 
 
-def test_all_processes_together_sample_for_the_whole_duration() -> None:
-    one = processes.first(job(), Budget())
+def test_all_processes_together_sample_for_the_whole_duration_and_none_for_less_than_a_second() -> None:
+    one = processes.first(job(duration=12.0), Budget())
     others = [processes.further(one, number) for number in range(2, processes.MOST + 1)]
-    assert one.duration == 3.0 and sum(each.duration for each in (one, *others)) == pytest.approx(6.0)
+    assert one.duration == 6.0 and sum(each.duration for each in (one, *others)) == pytest.approx(12.0)
+    brief = [processes.further(processes.first(job(duration=each), Budget()), 2).duration for each in (6.0, 1.0)]
+    assert brief == [1.0, 0.5], "as long as the first at most"
     assert [each.process for each in others] == [2, 3, 4, 5] and others[0].warm_up == processes.WARM_UP
     assert one.request()["verify"] and not others[0].request()["verify"] and others[0].words().endswith("on cpu, process 2")
 
