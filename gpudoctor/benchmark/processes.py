@@ -134,13 +134,14 @@ def _latency(several: Sequence[Latency]) -> Latency:
     times = tuple(each.median for each in several)
     found: dict[str, Any] = {
         name: _middle(values) if None not in values else None
-        for name in ("median", "p10", "p50", "p95", "p99", "mean", "stdev")
+        for name in ("median", "p50", "p95", "p99", "mean", "stdev")
         if (values := [getattr(each, name) for each in several])
     }
     within = [each.ci95_percent for each in several if each.ci95_percent is not None]
     interval = _interval(times) if len(times) >= LEAST_PROCESSES else max(within, default=None)
-    fast = tuple(each.p10 for each in several if each.p10 is not None)
-    return Latency(**found, ci95_percent=interval, processes=times, processes_p10=fast if len(fast) == len(times) else ())
+    fast = tuple(each.p10 for each in several if each.p10 is not None)  # one that others disturbed has too few steps for it
+    found["p10"] = _middle(fast) if fast else None
+    return Latency(**found, ci95_percent=interval, processes=times, processes_p10=fast if len(fast) >= LEAST_PROCESSES else ())
 
 
 def _interval(times: Sequence[float]) -> float:

@@ -39,7 +39,7 @@ class Latency(Struct, frozen=True, kw_only=True):
     processes: tuple[AtLeastZero, ...] = ()
     """The median of each process, in the order in which they ran; empty where there was one process."""
     processes_p10: tuple[AtLeastZero, ...] = ()
-    """The 10th percentile of each process; empty where one of them has none."""
+    """The 10th percentile of each process that has one; empty where fewer than three have."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
