@@ -156,9 +156,11 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _conditions(several: Sequence[Conditions | None]) -> Conditions | None:
-    """Those of the first, and what others took of the machine over all."""
-    shares = [each.others_share for each in several if each is not None and each.others_share is not None]
-    return replace(several[0], others_share=fmean(shares)) if several[0] is not None and shares else several[0]
+    """Those of the first, and what others took of the machine over all and beside each."""
+    shares = tuple(each.others_share for each in several if each is not None and each.others_share is not None)
+    if several[0] is None or not shares:
+        return several[0]
+    return replace(several[0], others_share=fmean(shares), others_shares=shares if len(shares) == len(several) else ())
 
 
 def _noise(done: Sequence[Measurement], latency: Latency) -> str | None:

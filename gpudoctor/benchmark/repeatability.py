@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gpudoctor.benchmark import others_effect
 from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, Ratio, of_processes, ratio
 from gpudoctor.benchmark.worker_numbers import number_of, positive_number
 from gpudoctor.model.comparison import LEAST_PROCESSES
@@ -23,10 +24,6 @@ ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, 
 OTHERWISE = 10.0
 NOISY = 10.0
 """Per cent for a run that was disturbed by an unknown amount."""
-MOST_LOST = 0.95
-"""Of a processor: a share beyond it is no measurement any more."""
-UNLIKE = 0.25
-"""Of what others took of a processor in a run, the part by which it may act otherwise on the next run, where they take as much."""
 TABLE_COUNTS = 2
 """As many degrees of freedom as the table counts for beside measured processes: a few that happen to agree prove little."""
 ALONE = 2.0
@@ -49,8 +46,7 @@ def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any], statistic: 
     first, second = estimate(one, statistic), estimate(other, statistic)
     if first is None or second is None:
         return None
-    lost = [_lost(each) for each in (one, other)]
-    reach = abs(lost[0] - lost[1]) + UNLIKE * max(lost)
+    reach = others_effect.reach((one, other), [processes(each, statistic) for each in (one, other)])
     return ratio(first, second, (reach / Z975) ** 2)
 
 
@@ -110,23 +106,11 @@ def _deviation(percent: float) -> float:
     return percent / 100 / Z975
 
 
-def _lost(measurement: Mapping[str, Any]) -> float:
-    """The logarithm of the factor by which others slowed work on a processor, at most: what they took of it was missing."""
-    share = _share(measurement)
-    return -math.log1p(-min(share, MOST_LOST)) if share is not None else 0.0
-
-
-def _share(measurement: Mapping[str, Any]) -> float | None:
-    conditions = measurement.get("conditions")
-    share = number_of(conditions.get("others_share")) if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
-    return share if share is not None and 0 <= share <= 1 else None
-
-
 def _disturbed(measurement: Mapping[str, Any]) -> float:
     """Of a run that others disturbed, nobody knows how much. How far processes lie apart is no disturbance: it is in their variance."""
     conditions = measurement.get("conditions")
     seen = conditions if isinstance(conditions, Mapping) else {}
-    if _share(measurement) is not None:
+    if others_effect.share(measurement) is not None:
         return 0.0
     noisy = seen.get("others") or seen.get("throttled") if processes(measurement) else measurement.get("noisy")
     return _deviation(NOISY) if noisy else 0.0
