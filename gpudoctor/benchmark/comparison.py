@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpudoctor.benchmark import repeatability
+from gpudoctor.benchmark import others_effect, repeatability
 from gpudoctor.benchmark.significance import CHANCE, Ratio, discoveries
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
 from gpudoctor.model.measurement import OUT_OF_TIME
@@ -27,6 +27,8 @@ FACTS = (
 )  # fmt: skip
 STILL_SAME = 1.25
 """An interval that contains 1 and exceeds this ratio is inconclusive, since a difference of this size would matter."""
+ADJUSTED = 0.01
+"""A logarithm of a ratio: an adjustment of the speed that is said."""
 RELEVANT = 1.03
 """Less than this matters to nobody, however sure it is."""
 Report = Mapping[str, Any]
@@ -142,18 +144,32 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any], ratios: Mapping[str, 
     found = ratios.get(statistic)
     here, there = repeatability.time_of(one, statistic), repeatability.time_of(other, statistic)
     assert here is not None and there is not None
-    batch = one.get("batch")
+    batch, adjusted = one.get("batch"), tuple(_adjusted(one, other, there / here, found))
     return ComparisonRow(
         statistic=statistic, seen_from=seen.get(statistic),
         workload=_title(one), task=str(one.get("task")), framework=_against(one, other), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here, there_ms=there,
-        speed=there / here, low=found.low if found is not None else None,
+        speed=found.value if found is not None and adjusted else there / here, low=found.low if found is not None else None,
         high=found.high if found is not None else None, verdict=_verdict(found, differs),
         processes=min(max(len(repeatability.processes(each)), 1) for each in (one, other)),
-        differs=tuple(
-            f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
-        ),
+        differs=(*_differing(one, other), *adjusted),
     )  # fmt: skip
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    for name in CONDITIONS:
+        if one.get(name) != other.get(name):
+            yield f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there"
+
+
+def _adjusted(one: Mapping[str, Any], other: Mapping[str, Any], plain: float, found: Ratio | None) -> Iterator[str]:
+    """What others took, where the speed is not simply the ratio of the two times because of it."""
+    here, there = (others_effect.share(each) for each in (one, other))
+    if found is not None and here is not None and there is not None and abs(math.log(found.value / plain)) > ADJUSTED:
+        yield (
+            f"other programs took {100 * here:.0f} % of the processor here, {100 * there:.0f} % there: "
+            f"the speed is adjusted for it; the plain ratio is {plain:.2f}"
+        )
 
 
 def _against(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:

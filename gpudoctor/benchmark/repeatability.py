@@ -8,7 +8,7 @@ all of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.benchmark import others_effect
@@ -43,34 +43,40 @@ the 10th percentile repeats better beside them; what slows a part of the steps i
 
 def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any], statistic: str = "median") -> Ratio | None:
     """The time of `one` by that of `other`, measurements as JSON has them. None where one has no such time, or nothing tells its error."""
-    first, second = estimate(one, statistic), estimate(other, statistic)
+    others = others_effect.effect((one, other), [processes(each, statistic) for each in (one, other)])
+    adjusted = others.times or (None, None)
+    first, second = (estimate(each, statistic, times) for each, times in zip((one, other), adjusted, strict=True))
     if first is None or second is None:
         return None
-    reach = others_effect.reach((one, other), [processes(each, statistic) for each in (one, other)])
-    return ratio(first, second, (reach / Z975) ** 2)
+    return ratio(first, second, (others.reach / Z975) ** 2)
 
 
-def estimate(measurement: Mapping[str, Any], statistic: str = "median") -> Estimate | None:
+def estimate(measurement: Mapping[str, Any], statistic: str = "median", adjusted: Sequence[float] | None = None) -> Estimate | None:
     """The estimate of a time from one measurement alone; None where it has no time, or where its error is unknown. What a single process
-    can tell is its median."""
+    can tell is its median. `adjusted`: the times of its processes without what others did to them."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
     usual, disturbed = (_usual(measurement) / math.sqrt(2)) ** 2, _disturbed(measurement) ** 2
-    times = processes(measurement, statistic)
+    times = adjusted or processes(measurement, statistic)
     if len(times) >= LEAST_PROCESSES:
-        found = of_processes(times)
-        seen, count = found.variance * len(times), len(times) - 1
-        with_table = (TABLE_COUNTS * usual + count * seen) / (TABLE_COUNTS + count)
-        one, freedom = (seen, count) if seen > with_table else (with_table, TABLE_COUNTS + count)
-        own = one * (1 / len(times) + LASTING)
-        return Estimate(found.log, own + disturbed, freedom * (1 + disturbed / own) ** 2)
+        return _of_processes(times, usual, disturbed)
     if statistic != "median":
         return None
     median, interval = positive_number(latency.get("median")), number_of(latency.get("ci95_percent"))
     if median is None or not LEAST < median < LARGEST or interval is None or not 0 <= interval < LARGEST:
         return None
     return Estimate(math.log(median), ALONE**2 * usual + disturbed + _deviation(interval) ** 2, CERTAIN)
+
+
+def _of_processes(times: Sequence[float], usual: float, disturbed: float) -> Estimate:
+    """`usual`: the variance of one process by the table; `disturbed`: that of the whole run by what is not seen between its processes."""
+    found = of_processes(times)
+    seen, count = found.variance * len(times), len(times) - 1
+    with_table = (TABLE_COUNTS * usual + count * seen) / (TABLE_COUNTS + count)
+    one, freedom = (seen, count) if seen > with_table else (with_table, TABLE_COUNTS + count)
+    own = one * (1 / len(times) + LASTING)
+    return Estimate(found.log, own + disturbed, freedom * (1 + disturbed / own) ** 2)
 
 
 def processes(measurement: Mapping[str, Any], statistic: str = "median") -> tuple[float, ...]:
