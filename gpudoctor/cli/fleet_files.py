@@ -72,7 +72,7 @@ def prune(days: float, store: str | None) -> int:
 @click.option("-o", "--output", metavar="DIR", required=True, help="Folder for rows.parquet, cards.parquet, findings.parquet and others.")
 @STORE
 def export(output: str, store: str | None) -> int:
-    """Write all rows as Parquet, for DuckDB, pandas and others. Needs the extra 'parquet'."""
+    """Write all rows as Parquet, for DuckDB, pandas and others. Needs pyarrow."""
     from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.services import fleet_files
     from gpudoctor.system.fleet_store import FleetStore

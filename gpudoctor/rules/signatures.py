@@ -14,7 +14,6 @@ from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.signature import FAILURE, Hit, Literals, Numbered, Signature
 from gpudoctor.rules.literal_words import words_in
 from gpudoctor.rules.literals import bare, occurs, places, stands
-from gpudoctor.rules.named_codes import bare_codes, counted, only_named
 from gpudoctor.rules.operators import compiled
 from gpudoctor.rules.synonyms import PREFIX, members, spelled
 
@@ -182,7 +181,7 @@ class SearchedText:
         if any(occurs(window, literal) for literal in signature.none_of):
             return None
         role = self._role(signature, row, first, last)
-        if role is None or self._names_alone(signature, row):
+        if role is None:
             return None
         captures: Mapping[str, str] = {}
         if signature.pattern:
@@ -206,16 +205,6 @@ class SearchedText:
                 if near != row and any(occurs(self._line(near), word) for word in words)
             ]  # fmt: skip
         return next((role for role in signature.roles if role in there), None)
-
-    def _names_alone(self, signature: Signature, row: int) -> bool:
-        """Whether the line only names a status code of the signature, which nothing returned."""
-        codes = bare_codes(signature.text)
-        if not codes:
-            return False
-        line, *beside = (self._lines[near].text.lower() for near in (row, row - 1, row + 1) if 0 <= near < len(self._lines))
-        line = line[:LONGEST_WINDOW]
-        there = [code for code in codes if code in line]
-        return any(only_named(line, code) or counted(line, code, [text[:QUOTED] for text in beside]) for code in there)
 
     def _line(self, row: int) -> bytes:
         return self._small[self._starts[row] : self._end_of(row)]

@@ -31,7 +31,7 @@ ARGUMENTS = {"": ("check", "--format", "row"), "quick": ("validate", "--quick", 
 LABEL = re.compile(r"[A-Za-z0-9_.-]{1,40}=[A-Za-z0-9_.:/@+-]{1,80}")
 NOT_KNOWN = "it was expected, and the engine knows no such host"
 EXTRA = {
-    "clustershell": ("ClusterShell", "install the extra: pip install 'gpudoctor[fleet]'"),
+    "clustershell": ("ClusterShell", "in the environment of gpudoctor: pip install ClusterShell"),
     "dask": ("distributed", "run it in the environment of the cluster, which has the package distributed"),
     "ray": ("ray", "run it in the environment of the cluster, which has the package ray"),
 }
@@ -158,7 +158,9 @@ def _usual(wanted: Wanted) -> str:
     if os.environ.get("SLURM_JOB_ID"):
         return "srun"
     if wanted.hosts:
-        raise EngineError("--hosts needs ClusterShell, which is not installed: pip install 'gpudoctor[fleet]'; or name another --engine")
+        raise EngineError(
+            "--hosts needs ClusterShell, which is not installed: pip install ClusterShell for gpudoctor, or name another --engine"
+        )
     raise EngineError("which hosts? Give --hosts NODESET, or run it inside an allocation of Slurm; gpudoctor check examines this machine")
 
 

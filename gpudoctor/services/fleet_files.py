@@ -158,7 +158,7 @@ def export(store: FleetStore, folder: str) -> dict[str, int]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ExportError("writing Parquet needs the extra 'parquet'; install it with: pip install 'gpudoctor[parquet]'") from error
+        raise ExportError("writing Parquet needs pyarrow; in the environment of gpudoctor: pip install pyarrow") from error
     os.makedirs(folder, exist_ok=True)
     schemas = {name: pyarrow.schema([(column, _column(pyarrow, hint)) for column, hint in _columns(kind)]) for name, kind in TABLES.items()}
     counts = dict.fromkeys(TABLES, 0)

@@ -50,7 +50,7 @@ def fetch(source: str, target: str, keep: Path, root: bytes) -> Published:
         from tuf.ngclient.updater import Updater
     except ImportError as error:
         raise UpdateError(
-            f"verifying a catalogue needs the extra 'update' ({error}); install it with: pip install 'gpudoctor[update]'"
+            f"verifying a catalogue needs tuf ({error}); in the environment of gpudoctor: pip install tuf 'securesystemslib[crypto]'"
         ) from error
     base, fetcher = _opened(source)
     try:

@@ -69,3 +69,10 @@ def test_commands_and_options_that_are_shown_exist(document: Path) -> None:
 def test_the_readme_is_short() -> None:
     words = FENCE.sub("", re.sub(r"^```\n.*?^```", "", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)).split()
     assert len(words) <= 900
+
+
+def test_nothing_advises_to_install_a_name_that_is_not_ours() -> None:
+    """gpudoctor is not on PyPI: whoever registers the name there would get what a person types."""
+    spoken = [*DOCUMENTS, *(ROOT / "gpudoctor").rglob("*.py"), *(ROOT / "checks").rglob("*.toml"), *(ROOT / "recipes").rglob("*.toml")]
+    of_the_name = re.compile(r"(?:pip3? install|pipx (?:install|run)|uvx|uv (?:tool|pip) install)(?: -\S+)* ['\"]?gpudoctor\b(?!\.pyz)")
+    assert [f"{path}: {found[0]}" for path in spoken if (found := of_the_name.search(path.read_text("utf-8")))] == []

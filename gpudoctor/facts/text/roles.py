@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from gpudoctor.facts.text import counted, ended, on_purpose, went_on
 from gpudoctor.facts.text import line_shapes as shapes
+from gpudoctor.facts.text.named_codes import names_codes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
 from gpudoctor.facts.text.runs_of_tests import passed_runs
@@ -72,7 +73,7 @@ class Roles:
             return CODE
         if self._of_a_table(row, text):
             return LISTING
-        if counted.names_codes(self._lines, row):
+        if names_codes(self._lines, row):
             return CODE
         if self._of_a_run_that_passed(row) or counted.is_at_zero(stripped):
             return SETTLED

@@ -22,7 +22,7 @@ def load(name: str = "report") -> dict[str, Any]:
 
 
 def complaints(document: Any, name: str = "report") -> list[str]:
-    """The violations of the schema, one line each. Needs `pip install gpudoctor[schema]`."""
+    """The violations of the schema, one line each. Needs the package jsonschema."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
     errors = sorted(Draft202012Validator(load(name)).iter_errors(document), key=lambda error: list(map(str, error.absolute_path)))

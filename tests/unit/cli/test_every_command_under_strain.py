@@ -87,3 +87,19 @@ start.main()
     if process.returncode not in (0, 1, 2):  # a command that had ended already
         assert process.returncode == 130 and b"interrupted" in complaint
         assert time.monotonic() - began < 1.0
+
+
+@pytest.mark.starts_processes("the end of an interpreter, which only a process of its own has")
+def test_ctrl_c_while_the_interpreter_ends_leaves_the_exit_status_of_the_command() -> None:
+    begun = """
+import os, signal, sys, gpudoctor.start as start
+class Last:
+    kill, pid, number, write = os.kill, os.getpid(), signal.SIGINT, os.write
+    def __del__(self):
+        self.kill(self.pid, self.number)
+        self.write(2, b"reached")
+sys.argv, sys.kept_to_the_end = ["gpudoctor", "--version"], Last()
+start.main()
+"""
+    ended = subprocess.run([sys.executable, "-c", begun], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "reached"), ended
