@@ -45,7 +45,7 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     share, square = hits / of, Z * Z
     middle = (share + square / (2 * of)) / (1 + square / of)
     reach = Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
-    return middle - reach, middle + reach
+    return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
 
 def slower(report: Report, factor: float) -> Report:
