@@ -1,12 +1,13 @@
 """How often `validate --compare` calls two identical runs different, whether it finds a real difference, and how far processes lie apart.
 
-    python benchmarks/identical_runs.py --runs 6 --python ENV -- --workload matmul,launch,resnet18 --batch 1
+    python benchmarks/identical_runs.py --runs 6 --plant 1.25 --python ENV -- --workload matmul,launch,resnet18 --batch 1
 
 Runs `validate` so many times with the words behind `--`, compares each run with each other one, and prints: the share of rows that are
 called faster or slower (5 % at most is right), with its interval; how many are called slower where one of the two is made slower on paper,
-by each factor of --slower; by kind of work how far two runs lie apart, how far processes of a run do, and what the table in
-gpudoctor/benchmark/repeatability.py says of processes. Take the machine for nothing else meanwhile. `--from FOLDER` compares reports that
-are there.
+by each factor of --slower; by kind of work from which change on a difference is seen, how far two runs lie apart, how far processes of a
+run do, and what the table in gpudoctor/benchmark/repeatability.py says of processes. With `--plant FACTOR` each run is followed by one
+whose steps really take FACTOR times as long (benchmarks/planted_slowness): of each such run beside each usual one, the rows that are
+called slower are counted by kind. Take the machine for nothing else meanwhile. `--from FOLDER` compares reports that are there.
 """
 
 from __future__ import annotations
@@ -24,15 +25,19 @@ from pathlib import Path
 from typing import Any
 
 from gpudoctor.benchmark import comparison, repeatability
+from gpudoctor.benchmark.repeatability import STATISTICS
 from gpudoctor.model.comparison import LEAST_PROCESSES
 
 Z = 1.96
+PLANTED = Path(__file__).parent / "planted_slowness"
 Report = dict[str, Any]
 
 
-def one_run(python: str, words: list[str], path: Path) -> None:
+def one_run(python: str, words: list[str], path: Path, factor: float = 1.0) -> None:
+    """Writes the report of a run whose steps take `factor` times as long as they would."""
     command = [sys.executable, "-m", "gpudoctor", "validate", "--format", "json", "-q", "-o", str(path), *words]
-    subprocess.run([*command, *(["--python", python] if python else [])], check=False)
+    planted = {"PYTHONPATH": str(PLANTED), "PLANTED_SLOWNESS": str(factor)} if factor > 1 else {}
+    subprocess.run([*command, *(["--python", python] if python else [])], check=False, env={**os.environ, **planted})
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
@@ -40,7 +45,7 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     share, square = hits / of, Z * Z
     middle = (share + square / (2 * of)) / (1 + square / of)
     reach = Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
-    return middle - reach, middle + reach
+    return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
 
 def slower(report: Report, factor: float) -> Report:
@@ -49,16 +54,40 @@ def slower(report: Report, factor: float) -> Report:
     for each in report["measurements"]:
         latency = each["latency_ms"]
         if latency is not None:
-            times = [factor * value for value in latency.get("processes", ())]
-            latency = {**latency, "median": factor * latency["median"], "processes": times}
+            latency = {**latency, **{name: _times(latency.get(name), factor) for name in (*STATISTICS, *STATISTICS.values())}}
         rows.append({**each, "latency_ms": latency})
     return {**report, "measurements": rows}
+
+
+def _times(value: Any, factor: float) -> Any:
+    if isinstance(value, list):
+        return [factor * each for each in value]
+    return None if value is None else factor * value
 
 
 def verdicts(reports: Sequence[Report], factor: float = 1.0) -> list[str]:
     """Of each pair of runs, the first `factor` times slower."""
     pairs = itertools.combinations(reports, 2)
     return [row.verdict for here, there in pairs for row in comparison.compare(slower(here, factor), there).rows]
+
+
+def planted_found(reports: Sequence[Report], planted: Sequence[Report]) -> dict[str, list[str]]:
+    """By workload and task: the verdict of each pair of a run whose steps were really slower, and one whose were not."""
+    found: dict[str, list[str]] = {}
+    for slow, usual in itertools.product(planted, reports):
+        for row in comparison.compare(slow, usual).rows:
+            found.setdefault(f"{row.framework} {row.workload} {row.task}", []).append(row.verdict)
+    return found
+
+
+def seen_from(reports: Sequence[Report]) -> dict[str, list[float]]:
+    """By workload and task: in each pair of runs, the least ratio of times that would be seen."""
+    found: dict[str, list[float]] = {}
+    for here, there in itertools.combinations(reports, 2):
+        for row in comparison.compare(here, there).rows:
+            if row.seen_from is not None:
+                found.setdefault(f"{row.framework} {row.workload} {row.task}", []).append(row.seen_from)
+    return found
 
 
 def kind_of(row: Report) -> str:
@@ -104,6 +133,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("identical-runs"), help="where the reports go")
     parser.add_argument("--from", dest="there", type=Path, help="compare the reports of this folder, and run nothing")
     parser.add_argument("--slower", type=float, action="append", help="factors, instead of 1.1, 1.3 and 2")
+    parser.add_argument("--plant", type=float, default=1.0, help="how much longer the steps of a second run of each pair really take")
     parser.add_argument("words", nargs="*", help="options of validate, behind --")
     given = parser.parse_args()
     folder = given.there or given.folder
@@ -111,9 +141,14 @@ def main() -> int:
     if given.there is None:
         for number in range(given.runs):
             one_run(given.python, given.words, folder / f"run-{number + 1}.json")
+            if given.plant > 1:
+                one_run(given.python, given.words, folder / f"planted-{number + 1}.json", given.plant)
             sys.stdout.write(f"run {number + 1} of {given.runs}, load {os.getloadavg()[0]:.1f}\n")
             sys.stdout.flush()
-    reports = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    paths = sorted(folder.glob("*.json"))
+    slowed = [path for path in paths if path.name.startswith("planted-")]
+    planted = [json.loads(path.read_text("utf-8")) for path in slowed]
+    reports = [json.loads(path.read_text("utf-8")) for path in paths if path not in slowed]
     found = verdicts(reports)
     different = sum(verdict in ("faster", "slower") for verdict in found)
     if not found:
@@ -127,6 +162,14 @@ def main() -> int:
     for factor in given.slower or (1.1, 1.3, 2.0):
         changed = verdicts(reports, factor)
         sys.stdout.write(f"made {factor:g} times slower: {changed.count('slower')} of {len(changed)} rows are called slower\n")
+    for kind, said in planted_found(reports, planted).items():
+        sys.stdout.write(
+            f"{kind:40} really slower: {said.count('slower')} of {len(said)} pairs are called slower, {said.count('faster')} faster\n"
+        )
+    for kind, least in seen_from(reports).items():
+        sys.stdout.write(
+            f"{kind:40} a change is seen from {100 * (statistics.median(least) - 1):.0f} % on (median of {len(least)} pairs)\n"
+        )
     for kind, (runs, processes, allowed, count) in sorted(spreads(reports).items()):
         of_run = f"{processes:5.1f} %" if processes is not None else "  one  "
         sys.stdout.write(f"{kind:24} two runs {runs:5.1f} % apart, two processes {of_run}, table {allowed:4.1f} % ({count} measurements)\n")

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpudoctor.benchmark import repeatability
-from gpudoctor.benchmark.significance import Ratio, discoveries
+from gpudoctor.benchmark import others_effect, repeatability
+from gpudoctor.benchmark.significance import CHANCE, Ratio, discoveries
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
 from gpudoctor.model.measurement import OUT_OF_TIME
 
@@ -27,6 +27,8 @@ FACTS = (
 )  # fmt: skip
 STILL_SAME = 1.25
 """An interval that contains 1 and exceeds this ratio is inconclusive, since a difference of this size would matter."""
+ADJUSTED = 0.01
+"""A logarithm of a ratio: an adjustment of the speed that is said."""
 RELEVANT = 1.03
 """Less than this matters to nobody, however sure it is."""
 Report = Mapping[str, Any]
@@ -115,26 +117,59 @@ def _work(measurement: Mapping[str, Any]) -> tuple[str, ...]:
 def _rows(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[ComparisonRow]:
     """A row for each pair that was measured on both sides. They are judged together: of twenty rows one would differ by chance."""
     timed = [pair for pair in pairs if all(repeatability.time_of(each) is not None for each in pair)]
-    ratios = [repeatability.ratio_of_times(other, one) for one, other in timed]
-    differ = iter(discoveries([found.chance(RELEVANT) for found in ratios if found is not None]))
-    for (one, other), found in zip(timed, ratios, strict=True):
-        yield _row(one, other, found, found is not None and next(differ))
+    asked = [_ratios(one, other) for one, other in timed]
+    differ = iter(discoveries([_chance(ratios) for ratios in asked if ratios]))
+    known = sum(map(bool, asked))
+    for (one, other), ratios in zip(timed, asked, strict=True):
+        yield _row(one, other, ratios, bool(ratios) and next(differ), known)
 
 
-def _row(one: Mapping[str, Any], other: Mapping[str, Any], found: Ratio | None, differs: bool) -> ComparisonRow:
-    here, there = repeatability.time_of(one), repeatability.time_of(other)
+def _ratios(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Ratio]:
+    """The speed by each statistic that both have with its error."""
+    both = [name for name in repeatability.STATISTICS if all(repeatability.time_of(each, name) is not None for each in (one, other))]
+    found = {name: repeatability.ratio_of_times(other, one, name) for name in both}
+    return {name: ratio for name, ratio in found.items() if ratio is not None}
+
+
+def _chance(ratios: Mapping[str, Ratio]) -> float:
+    """How probable the most striking one is where nothing differs: each statistic is another occasion for an accident."""
+    return min(1.0, len(ratios) * min(ratio.chance(RELEVANT) for ratio in ratios.values()))
+
+
+def _row(one: Mapping[str, Any], other: Mapping[str, Any], ratios: Mapping[str, Ratio], differs: bool, rows: int) -> ComparisonRow:
+    """A row shows the statistic that decided, otherwise that which would show the smallest change. `rows`: those judged together."""
+    seen = {name: ratio.seen_from(RELEVANT, CHANCE / rows / len(ratios)) for name, ratio in ratios.items()}
+    order = {name: ratio.chance(RELEVANT) for name, ratio in ratios.items()} if differs else seen
+    statistic = min(order, key=lambda name: order[name], default="median")
+    found = ratios.get(statistic)
+    here, there = repeatability.time_of(one, statistic), repeatability.time_of(other, statistic)
     assert here is not None and there is not None
-    batch = one.get("batch")
+    batch, adjusted = one.get("batch"), tuple(_adjusted(one, other, there / here, found))
     return ComparisonRow(
+        statistic=statistic, seen_from=seen.get(statistic),
         workload=_title(one), task=str(one.get("task")), framework=_against(one, other), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here, there_ms=there,
-        speed=there / here, low=found.low if found is not None else None,
+        speed=found.value if found is not None and adjusted else there / here, low=found.low if found is not None else None,
         high=found.high if found is not None else None, verdict=_verdict(found, differs),
         processes=min(max(len(repeatability.processes(each)), 1) for each in (one, other)),
-        differs=tuple(
-            f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
-        ),
+        differs=(*_differing(one, other), *adjusted),
     )  # fmt: skip
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    for name in CONDITIONS:
+        if one.get(name) != other.get(name):
+            yield f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there"
+
+
+def _adjusted(one: Mapping[str, Any], other: Mapping[str, Any], plain: float, found: Ratio | None) -> Iterator[str]:
+    """What others took, where the speed is not simply the ratio of the two times because of it."""
+    here, there = (others_effect.share(each) for each in (one, other))
+    if found is not None and here is not None and there is not None and abs(math.log(found.value / plain)) > ADJUSTED:
+        yield (
+            f"other programs took {100 * here:.0f} % of the processor here, {100 * there:.0f} % there: "
+            f"the speed is adjusted for it; the plain ratio is {plain:.2f}"
+        )
 
 
 def _against(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -22,8 +22,15 @@ from gpudoctor.model.measurement import FAILED, OK, Conditions, Latency, Measure
 MOST = 5
 """Processes of one row. Where they lie a tenth apart, as on a virtual machine with neighbours, two of three devices that are 30 % slower
 are called so; with four processes it is every second one."""
+MORE = 9
+"""Processes of a row whose time MOST do not know within CLOSE. Where they lie a tenth apart, four of five devices that are 25 % slower are
+called so with nine processes, and every second one with five."""
+CLOSE = 6.0
+"""Per cent: half the 95 % interval of a time that needs no more processes."""
 SHARE = 1 / (MOST - 1)
-"""The time of a further process by that of the first: all of them together sample for twice as long as the first."""
+"""The time of a further process by that of the first."""
+SHORTEST = 1.0
+"""Seconds of a further process, where the first has as much: its start takes longer than that, and a few steps tell little."""
 WARM_UP = 2.0
 """Seconds at most: the first process has shown how the work settles."""
 PATIENCE = 30.0
@@ -48,16 +55,38 @@ def first(job: Job, budget: Budget) -> Job:
 
 def further(job: Job, number: int) -> Job:
     """The process with this number, from 2 on. `job`: that of the first."""
-    return replace(job, duration=job.duration * SHARE, warm_up=min(job.warm_up, WARM_UP), process=number)
+    duration = max(job.duration * SHARE, min(job.duration, SHORTEST))
+    return replace(job, duration=duration, warm_up=min(job.warm_up, WARM_UP), process=number)
 
 
 def count(job: Job, seconds: float) -> int:
     """How many further processes a row is worth: as many as there can be, fewer where each takes `seconds`, none where they would not
     suffice to tell how far processes lie apart. `job`: that of the first."""
-    if not possible(job):
-        return 0
-    affordable = int(max(PATIENCE, 4 * job.duration) / max(seconds, 0.01))
+    affordable = _affordable(job, seconds)
     return min(affordable, MOST - 1) if affordable >= LEAST_PROCESSES - 1 else 0
+
+
+def worth(number: int, job: Job, seconds: float, known: Measurement) -> bool:
+    """Whether the process with this number is worth it. `known`: what those before it made; `seconds`: what it takes. How well the time
+    is known decides, and not the time itself."""
+    if number <= MOST:
+        return number - 1 <= count(job, seconds)
+    interval = known.latency_ms.ci95_percent if known.latency_ms is not None else None
+    return interval is not None and interval > CLOSE and number - 1 <= _affordable(job, seconds)
+
+
+def _affordable(job: Job, seconds: float) -> int:
+    """The number of further processes that PATIENCE allows."""
+    return int(max(PATIENCE, 4 * job.duration) / max(seconds, 0.01)) if possible(job) else 0
+
+
+def too_few(found: Measurement, job: Job, seconds: float) -> Sequence[str]:
+    """Why too few processes measured a row to show how far they lie apart; nothing where there were enough, or can only be one."""
+    measured = max(len(found.latency_ms.processes), 1) if found.latency_ms is not None else 0
+    if found.status != OK or not 0 < measured < LEAST_PROCESSES or not possible(job):
+        return ()
+    why = "there was no time for more" if count(job, seconds) else f"each further one would take {seconds:.0f} s"
+    return (f"measured in {'one process' if measured == 1 else 'two processes'}: {why}",)
 
 
 def seconds(jobs: Sequence[Job], budget: Budget) -> float:
@@ -110,7 +139,9 @@ def _latency(several: Sequence[Latency]) -> Latency:
     }
     within = [each.ci95_percent for each in several if each.ci95_percent is not None]
     interval = _interval(times) if len(times) >= LEAST_PROCESSES else max(within, default=None)
-    return Latency(**found, ci95_percent=interval, processes=times)
+    fast = tuple(each.p10 for each in several if each.p10 is not None)  # one that others disturbed has too few steps for it
+    found["p10"] = _middle(fast) if fast else None
+    return Latency(**found, ci95_percent=interval, processes=times, processes_p10=fast if len(fast) >= LEAST_PROCESSES else ())
 
 
 def _interval(times: Sequence[float]) -> float:
@@ -125,9 +156,11 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _conditions(several: Sequence[Conditions | None]) -> Conditions | None:
-    """Those of the first, and what others took of the machine over all."""
-    shares = [each.others_share for each in several if each is not None and each.others_share is not None]
-    return replace(several[0], others_share=fmean(shares)) if several[0] is not None and shares else several[0]
+    """Those of the first, and what others took of the machine over all and beside each."""
+    shares = tuple(each.others_share for each in several if each is not None and each.others_share is not None)
+    if several[0] is None or not shares:
+        return several[0]
+    return replace(several[0], others_share=fmean(shares), others_shares=shares if len(shares) == len(several) else ())
 
 
 def _noise(done: Sequence[Measurement], latency: Latency) -> str | None:

@@ -8,9 +8,10 @@ all of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpudoctor.benchmark import others_effect
 from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, Ratio, of_processes, ratio
 from gpudoctor.benchmark.worker_numbers import number_of, positive_number
 from gpudoctor.model.comparison import LEAST_PROCESSES
@@ -23,10 +24,6 @@ ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, 
 OTHERWISE = 10.0
 NOISY = 10.0
 """Per cent for a run that was disturbed by an unknown amount."""
-MOST_LOST = 0.95
-"""Of a processor: a share beyond it is no measurement any more."""
-UNLIKE = 0.25
-"""Of what others took of a processor in a run, the part by which it may act otherwise on the next run, where they take as much."""
 TABLE_COUNTS = 2
 """As many degrees of freedom as the table counts for beside measured processes: a few that happen to agree prove little."""
 ALONE = 2.0
@@ -39,52 +36,65 @@ LEAST, LARGEST = 1e-12, 1e12
 """Milliseconds, and per cent: values beyond these are no real measurement."""
 
 
-def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | None:
-    """The time of `one` by that of `other`, measurements as JSON has them. None where one has no time, or nothing tells its error."""
-    first, second = estimate(one), estimate(other)
+STATISTICS = {"median": "processes", "p10": "processes_p10"}
+"""What is compared of the steps of a process, and the field with that of each process. Other programs only ever make steps slower, so that
+the 10th percentile repeats better beside them; what slows a part of the steps is seen in the median alone."""
+
+
+def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any], statistic: str = "median") -> Ratio | None:
+    """The time of `one` by that of `other`, measurements as JSON has them. None where one has no such time, or nothing tells its error."""
+    others = others_effect.effect((one, other), [processes(each, statistic) for each in (one, other)])
+    adjusted = others.times or (None, None)
+    first, second = (estimate(each, statistic, times) for each, times in zip((one, other), adjusted, strict=True))
     if first is None or second is None:
         return None
-    lost = [_lost(each) for each in (one, other)]
-    reach = abs(lost[0] - lost[1]) + UNLIKE * max(lost)
-    return ratio(first, second, (reach / Z975) ** 2)
+    return ratio(first, second, (others.reach / Z975) ** 2)
 
 
-def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
-    """The estimate of a time from one measurement alone; None where it has no time, or where its error is unknown."""
+def estimate(measurement: Mapping[str, Any], statistic: str = "median", adjusted: Sequence[float] | None = None) -> Estimate | None:
+    """The estimate of a time from one measurement alone; None where it has no time, or where its error is unknown. What a single process
+    can tell is its median. `adjusted`: the times of its processes without what others did to them."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
     usual, disturbed = (_usual(measurement) / math.sqrt(2)) ** 2, _disturbed(measurement) ** 2
-    times = processes(measurement)
+    times = adjusted or processes(measurement, statistic)
     if len(times) >= LEAST_PROCESSES:
-        found = of_processes(times)
-        seen, count = found.variance * len(times), len(times) - 1
-        with_table = (TABLE_COUNTS * usual + count * seen) / (TABLE_COUNTS + count)
-        one, freedom = (seen, count) if seen > with_table else (with_table, TABLE_COUNTS + count)
-        own = one * (1 / len(times) + LASTING)
-        return Estimate(found.log, own + disturbed, freedom * (1 + disturbed / own) ** 2)
+        return _of_processes(times, usual, disturbed)
+    if statistic != "median":
+        return None
     median, interval = positive_number(latency.get("median")), number_of(latency.get("ci95_percent"))
     if median is None or not LEAST < median < LARGEST or interval is None or not 0 <= interval < LARGEST:
         return None
     return Estimate(math.log(median), ALONE**2 * usual + disturbed + _deviation(interval) ** 2, CERTAIN)
 
 
-def processes(measurement: Mapping[str, Any]) -> tuple[float, ...]:
+def _of_processes(times: Sequence[float], usual: float, disturbed: float) -> Estimate:
+    """`usual`: the variance of one process by the table; `disturbed`: that of the whole run by what is not seen between its processes."""
+    found = of_processes(times)
+    seen, count = found.variance * len(times), len(times) - 1
+    with_table = (TABLE_COUNTS * usual + count * seen) / (TABLE_COUNTS + count)
+    one, freedom = (seen, count) if seen > with_table else (with_table, TABLE_COUNTS + count)
+    own = one * (1 / len(times) + LASTING)
+    return Estimate(found.log, own + disturbed, freedom * (1 + disturbed / own) ** 2)
+
+
+def processes(measurement: Mapping[str, Any], statistic: str = "median") -> tuple[float, ...]:
     """The times of its processes in milliseconds; empty where one of them is no valid time."""
     latency = measurement.get("latency_ms")
-    listed = latency.get("processes") if isinstance(latency, Mapping) else None
+    listed = latency.get(STATISTICS[statistic]) if isinstance(latency, Mapping) else None
     times = [positive_number(value) for value in listed] if isinstance(listed, list | tuple) else []
     known = tuple(time for time in times if time is not None and LEAST < time < LARGEST)
     return known if len(known) == len(times) else ()
 
 
-def time_of(measurement: Mapping[str, Any]) -> float | None:
+def time_of(measurement: Mapping[str, Any], statistic: str = "median") -> float | None:
     """The time in milliseconds; None where it was not measured."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
-    median = positive_number(latency.get("median"))
-    return median if median is not None and LEAST < median < LARGEST else None
+    time = positive_number(latency.get(statistic))
+    return time if time is not None and LEAST < time < LARGEST else None
 
 
 def usual_percent(measurement: Mapping[str, Any]) -> float:
@@ -102,23 +112,11 @@ def _deviation(percent: float) -> float:
     return percent / 100 / Z975
 
 
-def _lost(measurement: Mapping[str, Any]) -> float:
-    """The logarithm of the factor by which others slowed work on a processor, at most: what they took of it was missing."""
-    share = _share(measurement)
-    return -math.log1p(-min(share, MOST_LOST)) if share is not None else 0.0
-
-
-def _share(measurement: Mapping[str, Any]) -> float | None:
-    conditions = measurement.get("conditions")
-    share = number_of(conditions.get("others_share")) if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
-    return share if share is not None and 0 <= share <= 1 else None
-
-
 def _disturbed(measurement: Mapping[str, Any]) -> float:
     """Of a run that others disturbed, nobody knows how much. How far processes lie apart is no disturbance: it is in their variance."""
     conditions = measurement.get("conditions")
     seen = conditions if isinstance(conditions, Mapping) else {}
-    if _share(measurement) is not None:
+    if others_effect.share(measurement) is not None:
         return 0.0
     noisy = seen.get("others") or seen.get("throttled") if processes(measurement) else measurement.get("noisy")
     return _deviation(NOISY) if noisy else 0.0

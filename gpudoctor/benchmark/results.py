@@ -244,7 +244,9 @@ def _latency(table: Any) -> Latency | None:
     median = positive_number(table.get("median"))
     if median is None:
         return None
-    rest: dict[str, Any] = {name: not_negative_number(table.get(name)) for name in ("p50", "p95", "p99", "mean", "stdev", "ci95_percent")}
+    rest: dict[str, Any] = {
+        name: not_negative_number(table.get(name)) for name in ("p10", "p50", "p95", "p99", "mean", "stdev", "ci95_percent")
+    }
     return Latency(median=median, **rest)
 
 

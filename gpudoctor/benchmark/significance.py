@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 from msgspec import Struct
 
@@ -18,6 +19,8 @@ CERTAIN = 1e9
 WIDEST = 50.0
 """The largest half interval of a ratio's logarithm, so that its ends stay finite; wider ones carry no information either."""
 CHANCE = 0.05
+POWER = 0.8
+"""The probability with which a difference is found from which on it counts as one that would be seen."""
 
 
 class Estimate(Struct, frozen=True):
@@ -47,6 +50,17 @@ class Ratio(Struct, frozen=True):
         if self.error <= 0:
             return 0.0 if distance > margin else 1.0
         return min(_beyond((distance - margin) / self.error, self.freedom) + _beyond((distance + margin) / self.error, self.freedom), 1.0)
+
+    def seen_from(self, relevant: float, chance: float) -> float:
+        """The least true ratio, above 1, whose `chance` a measurement with this error finds to be so small four times of five."""
+        quantiles = _quantile(1 - chance / 2, self.freedom) + _quantile(POWER, self.freedom)
+        return relevant * math.exp(min(self.error * quantiles, WIDEST))
+
+
+def _quantile(probability: float, freedom: float) -> float:
+    """Student's t below which it lies with this `probability`, at least 0.5: the inverse of `_beyond`."""
+    z = NormalDist().inv_cdf(probability) * (8 * freedom + 3) / (8 * freedom + 1)
+    return math.sqrt(freedom * math.expm1(min(z * z / freedom, WIDEST)))
 
 
 def _beyond(t: float, freedom: float) -> float:

@@ -86,7 +86,8 @@ def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None 
     kept."""
     import json
 
-    from gpudoctor.model.measurement import KEPT_FORMAT, SKIPPED
+    from gpudoctor.model.measurement import SKIPPED
+    from gpudoctor.model.recorded_run import KEPT_FORMAT
 
     environment = facts.value("python.executable")
     if folder is None and switched_off():
@@ -127,7 +128,7 @@ def _is_of(document: Any, environment: str, file_name: str) -> bool:
 
 def _parsed(document: Any, facts: Facts) -> LastRun:
     """The run in a file. Raises TypedJsonError, a ValueError, for a document that `keep` did not write."""
-    from gpudoctor.model.measurement import KeptRun
+    from gpudoctor.model.recorded_run import KeptRun
     from gpudoctor.model.typed_json import read
 
     kept = read(KeptRun, document)
@@ -180,7 +181,7 @@ def recorded_runs(document: Any) -> tuple[LastRun, ...]:
     rows = document.get("runs") if isinstance(document, Mapping) else None
     if not isinstance(rows, list) or not rows:
         return ()
-    from gpudoctor.model.measurement import RecordedRun  # late: most machines were never measured
+    from gpudoctor.model.recorded_run import RecordedRun  # late: most machines were never measured
     from gpudoctor.model.typed_json import TypedJsonError, read
 
     found = []

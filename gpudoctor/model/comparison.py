@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+MOST_NAMED = 4
 LEAST_PROCESSES = 3
 """So many processes of a measurement show how far processes lie apart."""
 
@@ -25,6 +26,10 @@ class ComparisonRow(Struct, frozen=True, kw_only=True):
     verdict: str = "same"
     """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide). All rows are judged together, so
     that an interval that just leaves out 1 does not decide."""
+    statistic: str = "median"
+    """What of the steps is compared: the median, or p10, their 10th percentile."""
+    seen_from: float | None = None
+    """The ratio of times that would be called different in four of five such comparisons: a smaller one is not seen."""
     processes: int = 1
     """The number of processes that measured it, of the side that has fewer. Below 3 the error is taken from a table."""
     differs: tuple[str, ...] = ()
@@ -57,6 +62,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """What the intervals of rows rest on that too few processes measured; '' where there are none."""
-        few = sum(row.processes < LEAST_PROCESSES for row in self.rows)
-        which = "all of them" if few == len(self.rows) else f"{few} of {len(self.rows)} rows"
-        return f"Measured in one or two processes: {which}; how well such work repeats is taken from a table there." if few else ""
+        few = [f"{row.workload} {row.task}" for row in self.rows if row.processes < LEAST_PROCESSES]
+        names = list(dict.fromkeys(few))
+        named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+        which = "all of them" if len(few) == len(self.rows) else f"{len(few)} of {len(self.rows)} rows ({named})"
+        table = "how well such work repeats is taken from a table there, so that only a large difference is seen"
+        return f"Measured in one or two processes: {which}; {table}." if few else ""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypedDict
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 
 from gpudoctor.model.typed_json import Given, Limits, read, shaped
 
-KEPT_FORMAT = 1
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
 """The reason of a measurement for which the minute had no room."""
@@ -20,12 +19,14 @@ AtLeastZero = Annotated[float, Limits(minimum=0)]
 Positive = Annotated[int, Limits(minimum=1)]
 
 
-@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes"))
+@shaped(open=True, optional=("p10", "p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes", "processes_p10"))
 class Latency(Struct, frozen=True, kw_only=True):
     """The duration of one step over the whole batch, in milliseconds. Where several processes measured it, each number is the geometric
     mean of theirs."""
 
     median: AtLeastZero
+    p10: AtLeastZero | None = None
+    """The fast steps, which other programs disturb least; null where there were fewer than ten samples."""
     p50: AtLeastZero | None = None
     p95: AtLeastZero | None = None
     p99: AtLeastZero | None = None
@@ -36,6 +37,8 @@ class Latency(Struct, frozen=True, kw_only=True):
     measured it, otherwise over the steps of one."""
     processes: tuple[AtLeastZero, ...] = ()
     """The median of each process, in the order in which they ran; empty where there was one process."""
+    processes_p10: tuple[AtLeastZero, ...] = ()
+    """The 10th percentile of each process that has one; empty where fewer than three have."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
@@ -102,10 +105,9 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 CONDITION_FIELDS = (
-    "throttled", "others", "others_share", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width",
-    "link_width_max",
-    "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks", "python_debug", "filesystem",
-    "on_windows_drive",
+    "throttled", "others", "others_share", "others_shares", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max",
+    "link_width", "link_width_max", "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks",
+    "python_debug", "filesystem", "on_windows_drive",
 )  # fmt: skip
 
 
@@ -119,6 +121,8 @@ class Conditions(Struct, frozen=True, kw_only=True):
     """Other processes that used the device; empty where it was monitored and there were none."""
     others_share: float | None = None
     """The share of all cores that other processes and the hypervisor took."""
+    others_shares: tuple[float, ...] = ()
+    """The same for each process of a measurement that several made; empty where it is unknown of one."""
     clock_mhz: float | None = None
     hottest_c: float | None = None
     """The highest temperature in degrees Celsius."""
@@ -357,26 +361,6 @@ class Measurement(Struct, frozen=True, kw_only=True):
     def from_json(cls, table: Any) -> Measurement:
         """The measurement from the table of `to_json`. Raises TypedJsonError, a ValueError, for anything else."""
         return read(cls, table)
-
-
-class RecordedRun(TypedDict):
-    """The measurements of one run of `validate`, as a recording of a machine holds them (measurements.json)."""
-
-    date: str
-    """UTC: 2026-11-21T20:00:00Z."""
-    measurements: Sequence[Measurement]
-
-
-class KeptRun(RecordedRun):
-    """The measurements of one environment on one device, as the state folder keeps them for a later `check`."""
-
-    format: Annotated[int, Limits(const=KEPT_FORMAT)]
-    environment: str
-    """The interpreter (fact python.executable)."""
-    framework: str
-    device: str
-    depends_on: Mapping[str, str | None]
-    """Versions of software and devices that influence the result; null: absent."""
 
 
 def _bytes(size: float) -> str:

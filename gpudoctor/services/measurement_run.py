@@ -86,8 +86,12 @@ class Run:
                 self._turn(waiting, end, caches)
                 del waiting[0]
             self._disturbed_again(end, caches)
-            for number in range(2, processes.MOST + 1):
+            most = processes.MOST if asked.full else processes.MORE  # --full has said how long it will take
+            for number in range(2, most + 1):
                 self._further(number, asked.within_budget, end, caches)
+        for row in self._alone:
+            found = self.measurements[row.place]
+            self.measurements[row.place] = replace(found, notes=(*found.notes, *processes.too_few(found, row.job, row.seconds)))
         return replica_jobs.left_out(targets, asked)
 
     def _guess(self, targets: Sequence[MeasurementTarget]) -> None:
@@ -159,7 +163,7 @@ class Run:
     def _further(self, number: int, within_budget: bool, end: float | None, caches: Caches) -> None:
         """The process with this number for each row that is worth it and has time for it: each row's are spread over the run so."""
         rows = [row for row in self._alone if {self.measurements[row.place].status, row.parts[-1].status} == {OK}]
-        rows = [row for row in rows if number - 1 <= processes.count(row.job, row.seconds)]
+        rows = [row for row in rows if processes.worth(number, row.job, row.seconds, self.measurements[row.place])]
         jobs = {id(job): (row, job) for row in rows for job in [processes.further(row.job, number)]}
         waiting = turns.in_order(_by_target(job for _, job in jobs.values()), within_budget)
         while waiting:
@@ -172,7 +176,7 @@ class Run:
                 row.parts.append(part)
                 self._joined(row)
             if self._watcher is not None:
-                passes = processes.MOST - number
+                passes = max(processes.MOST - number, 0)
                 needed = sum(jobs[id(job)][0].seconds for turn in waiting for job in turn.jobs) + passes * sum(row.seconds for row in rows)
                 self._watcher.left(needed if end is None else max(min(needed, end - time.monotonic()), 0.0))
 

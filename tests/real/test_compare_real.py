@@ -22,6 +22,40 @@ def doctor(*words: str, env: dict[str, str] | None = None) -> subprocess.Complet
     return subprocess.run(argv, capture_output=True, text=True, timeout=400, env={**os.environ, **ONE_THREAD, **(env or {})})
 
 
+PLANTED = Path(__file__).parents[2] / "benchmarks" / "planted_slowness"
+
+
+@pytest.mark.rotates("a measured difference")
+@pytest.mark.alone
+@pytest.mark.timeout(1500)
+def test_an_identical_run_is_no_other_and_slower_steps_are_found(environment: Callable[[str], Path], tmp_path: Path) -> None:
+    common = ("--python", str(environment("torch-cpu")), "--device", "cpu", "--format", "json", "--workload", "matmul,launch",
+              "--duration", "2")  # fmt: skip
+    paths = {name: str(tmp_path / f"{name}.json") for name in ("first", "second", "slower")}
+
+    def measure() -> None:
+        for name, path in paths.items():
+            planted = {"PYTHONPATH": str(PLANTED), "PLANTED_SLOWNESS": "3"} if name == "slower" else None
+            ran = doctor(*common, "-o", path, env=planted)
+            assert ran.returncode in (0, 1), ran.stderr
+
+    def compared(here: str, there: str) -> dict[str, dict[str, Any]]:
+        ran = doctor("--compare", paths[here], "--compare", paths[there], "--format", "json")
+        assert ran.returncode == 0, ran.stderr
+        return {row["workload"]: row for row in json.loads(ran.stdout)["comparison"]["rows"]}
+
+    measure()
+    for _ in range(3):
+        if any(row["verdict"] != "slower" for row in compared("slower", "first").values()):  # others took much of the processor
+            measure()
+    for row in compared("slower", "first").values():
+        assert row["verdict"] == "slower" and row["processes"] >= 3 and row["speed"] < 0.6, row
+    for row in compared("second", "first").values():
+        assert row["verdict"] in ("same", "unknown") and row["seen_from"] > 1.03, row
+    latency = [each["latency_ms"] for each in json.loads(Path(paths["first"]).read_text("utf-8"))["measurements"]]
+    assert all(each["p10"] <= each["median"] and len(each["processes_p10"]) >= 3 for each in latency)
+
+
 @pytest.mark.rotates("a measured difference")
 @pytest.mark.alone
 @pytest.mark.timeout(1200)

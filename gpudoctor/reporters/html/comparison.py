@@ -9,6 +9,7 @@ from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.element import Element, element
 from gpudoctor.reporters.html.table import folded, table
 from gpudoctor.reporters.html.words import milliseconds
+from gpudoctor.reporters.measurement.comparison_text import how_to_read, seen_from
 from gpudoctor.reporters.measurement.validation_text import SHORT
 
 LOOKS = {"faster": "good", "slower": "bad", "same": "idle", "unknown": "doubt"}
@@ -45,12 +46,12 @@ def _figure(found: Comparison) -> Element:
     ]  # fmt: skip
     description = "; ".join(f"{row.label}: {row.value}" for row in rows)
     height, shapes = charts.spans(rows, "slower here", "faster here")
-    note = element("span", f" The stroke is the 95 % interval; the middle is equal speed. {found.words}".rstrip())
+    note = element("span", f" The stroke is the 95 % interval; the middle is equal speed. {' '.join(how_to_read(found))}".rstrip())
     figure = charts.figure("comparison-speed", "Speed here by speed there", description, height, shapes, caption=note)
-    heads = ("Measurement", found.here, found.there, "Speed", "95 % interval", "Processes", "Verdict", "What else differs")
-    cells = ((_name(row), milliseconds(row.here_ms), milliseconds(row.there_ms), f"{row.speed:.2f} ×", _interval(row), str(row.processes),
-              SAID.get(row.verdict, row.verdict), "; ".join(row.differs) or "–") for row in found.rows)  # fmt: skip
-    return element("div", figure, folded("The same as a table", table("Measurements of both reports", heads, cells, (1, 2, 3, 4, 5))))
+    heads = ("Measurement", found.here, found.there, "Speed", "95 % interval", "Seen from", "Processes", "Verdict", "What else differs")
+    cells = ((_name(row), milliseconds(row.here_ms), milliseconds(row.there_ms), f"{row.speed:.2f} ×", _interval(row), seen_from(row),
+              str(row.processes), SAID.get(row.verdict, row.verdict), "; ".join(row.differs) or "–") for row in found.rows)  # fmt: skip
+    return element("div", figure, folded("The same as a table", table("Measurements of both reports", heads, cells, (1, 2, 3, 4, 5, 6))))
 
 
 def _name(row: ComparisonRow) -> str:

@@ -176,7 +176,8 @@ def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
 
 def _cells(each: Measurement) -> tuple[str, ...]:
     latency = each.latency_ms
-    spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
+    star = "" if latency is None or len(latency.processes) >= LEAST_PROCESSES or each.replicas else "*"
+    spread = f"±{latency.ci95_percent:.1f}%{star}" if latency is not None and latency.ci95_percent is not None else "-"
     done = each.status == OK
     return (
         visible(each.title), task_text(each), each.dtype, str(each.batch or "-"),
@@ -326,7 +327,7 @@ def spreads(done: Sequence[Measurement]) -> Iterator[str]:
     timed = [each for each in done if each.latency_ms is not None and each.latency_ms.ci95_percent is not None and not each.replicas]
     several = [each for each in timed if each.latency_ms is not None and len(each.latency_ms.processes) >= LEAST_PROCESSES]
     if timed:
-        rest = "within one process for the others" if several else "within one process"
+        rest = "within one process for the others (*)" if several else "within one process (*)"
         counts = sorted({len(each.latency_ms.processes) for each in several if each.latency_ms is not None})
         over = f"over {' or '.join(map(str, counts))} processes for {len(several)} of {len(timed)}" if several else ""
         yield "± is " + (over if len(several) == len(timed) else ", ".join(filter(None, (over, rest))))

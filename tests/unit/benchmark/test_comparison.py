@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 import statistics
 import sys
 from pathlib import Path
@@ -122,6 +123,89 @@ def test_a_real_difference_is_found_where_processes_repeat_as_well_as_it_takes(s
     assert found >= least * 400
 
 
+def with_fast_steps(times: list[float], fast: list[float], **changes: Any) -> dict[str, Any]:
+    row = in_processes(times, **changes)
+    row["latency_ms"] |= {"p10": math.exp(statistics.fmean(map(math.log, fast))), "processes_p10": fast}
+    return row
+
+
+def disturbed(source: random.Random, middle: float, apart: float, fast: float, count: int = 5) -> dict[str, Any]:
+    """A report of six rows: processes whose medians lie `apart`, because others disturb them, and whose fast steps lie less far apart.
+    A third of both is common to the processes of a row."""
+    rows = []
+    for batch in range(1, 7):
+        shared = source.gauss(0, 0.5)
+        disturbances = [source.gauss(0, 1) + shared for _ in range(count)]
+        medians = [middle * math.exp(apart * each) for each in disturbances]
+        tenths = [0.95 * middle * math.exp(fast * (0.5 * each + 0.87 * source.gauss(0, 1))) for each in disturbances]
+        rows.append(with_fast_steps(medians, tenths, batch=batch))
+    return report(*rows)
+
+
+def called(seed: int, factor: float, apart: float, fast: float, count: int = 5, runs: int = 60) -> dict[str, float]:
+    """The shares of verdicts where here takes `factor` times as long."""
+    source, found = random.Random(seed), []
+    for _ in range(runs):
+        here, there = disturbed(source, 10.0 * factor, apart, fast, count), disturbed(source, 10.0, apart, fast, count)
+        found += [row.verdict for row in comparison.compare(here, there).rows]
+    return {verdict: found.count(verdict) / len(found) for verdict in ("slower", "faster", "same", "unknown")}
+
+
+@pytest.mark.parametrize(("apart", "fast", "count"), [(0.02, 0.02, 5), (0.1, 0.04, 5), (0.17, 0.06, 9), (0.6, 0.1, 5), (0.1, 0.2, 9)])
+def test_asking_the_fast_steps_as_well_calls_no_more_identical_runs_different(apart: float, fast: float, count: int) -> None:
+    found = called(3, 1.0, apart, fast, count, runs=100)
+    assert found["slower"] + found["faster"] <= 0.05
+
+
+def test_where_others_disturb_the_median_a_quarter_slower_is_found_by_the_fast_steps() -> None:
+    assert called(4, 1.25, 0.1, 0.04)["slower"] > 0.95 and called(4, 1.25, 0.17, 0.06)["slower"] > 0.75
+    assert called(4, 1.25, 0.1, 0.1)["slower"] < 0.7, "they are what makes the difference"
+    assert called(4, 1.25, 0.1, 0.1, count=9)["slower"] > 0.7, "and more processes do"
+
+
+def test_what_slows_a_part_of_the_steps_is_seen_in_the_median() -> None:
+    usual, slow, fast = [10.0, 10.1, 9.9, 10.0, 10.05], [14.0, 14.2, 13.9, 14.1, 14.0], [9.5, 9.5, 9.55, 9.45, 9.5]
+    row = one(with_fast_steps(slow, fast), with_fast_steps(usual, fast))
+    assert (row.verdict, row.statistic, row.here_ms) == ("slower", "median", pytest.approx(14.04, abs=0.01))
+    busy = [13.0, 10.0, 17.0, 11.0, 10.5]
+    row = one(with_fast_steps([1.3 * each for each in busy], [1.3 * each for each in fast]), with_fast_steps(busy, fast))
+    assert (row.verdict, row.statistic, row.here_ms) == ("slower", "p10", pytest.approx(12.35, abs=0.01))
+    assert row.low < row.speed < row.high < 1
+
+
+@pytest.mark.parametrize(("apart", "count"), [(0.02, 5), (0.1, 5), (0.1, 9)])
+def test_a_difference_is_seen_from_the_size_on_that_is_said(apart: float, count: int) -> None:
+    source, said = random.Random(5), []
+    for _ in range(20):
+        said += [row.seen_from for row in comparison.compare(*(disturbed(source, 10.0, apart, apart, count) for _ in range(2))).rows]
+    least = statistics.median(said)
+    assert 1.03 < least and called(6, least, apart, apart, count)["slower"] >= 0.8
+    assert called(6, math.sqrt(least), apart, apart, count)["slower"] < 0.6, "and not much smaller ones"
+
+
+def test_fast_steps_of_one_side_only_or_without_their_mean_are_not_compared() -> None:
+    times, fast = [10.0, 10.1, 9.9], [9.5, 9.6, 9.4]
+    assert one(with_fast_steps(times, fast), in_processes(times)).statistic == "median"
+    without = with_fast_steps(times, fast)
+    del without["latency_ms"]["p10"]
+    assert one(without, with_fast_steps(times, fast)).statistic == "median"
+    hostile = with_fast_steps(times, fast)
+    hostile["latency_ms"]["processes_p10"] = ["x", 1, 2]
+    assert one(hostile, with_fast_steps(times, fast)).statistic == "median"
+
+
+def test_the_screen_says_from_which_change_on_a_difference_is_seen() -> None:
+    times = [10.0, 10.1, 9.9, 10.0, 10.05]
+    rows = [in_processes(times, batch=1), measured(5.0, 12.0, batch=2), measured(5.0, None, batch=3), measured(5.0, 80.0, batch=4)]
+    text = comparison_text.render(comparison.compare(report(*rows), report(*rows)), Terminal(width=110))
+    known, table, nothing, wide = (next(line for line in text.splitlines() if f" b{batch} " in line) for batch in (1, 2, 3, 4))
+    assert re.search(r"\(0\.\d\d to 1\.\d\d\) +\+1\d %  same", known) and re.search(r"\+[56]\d %  unknown", table)
+    assert re.search(r"1\.00x +-  unknown", nothing) and re.search(r" \d\d?\.\d times  unknown", wide)
+    assert "Seen from: the least change" in text and "10th percentile" not in text
+    fast = report(with_fast_steps([9.0, 14.0, 11.0], [8.0, 8.1, 8.0]))
+    assert "Compared by the 10th percentile of the steps" in " ".join(comparison_text.render(comparison.compare(fast, fast)).split())
+
+
 def test_processes_that_lie_apart_decide_and_not_the_steps_within_one() -> None:
     wide, narrow = [9.0, 12.0, 10.0, 13.5], [10.9, 11.0, 11.1, 10.9]
     assert one(in_processes(wide), in_processes([value * 1.3 for value in wide])).verdict == "unknown"
@@ -217,7 +301,9 @@ def test_a_name_that_is_too_long_has_a_line_of_its_own() -> None:
 def test_rows_whose_error_is_taken_from_a_table_are_counted_on_the_screen() -> None:
     several = [in_processes([10.0, 10.1, 10.2, 9.9], batch=1), measured(5.0, batch=2)]
     text = " ".join(comparison_text.render(comparison.compare(report(*several), report(*several))).split())
-    assert "Measured in one or two processes: 1 of 2 rows; how well such work repeats is taken from a table there." in text
+    assert (
+        "Measured in one or two processes: 1 of 2 rows (resnet50 inference); how well such work repeats is taken from a table there" in text
+    )
     assert "Measured in one or two" not in comparison_text.render(comparison.compare(report(several[0]), report(several[0])))
 
 

@@ -22,15 +22,17 @@ def job(workload: str = "matmul", **changes: Any) -> Job:
 def measured(median: float, **changes: Any) -> Measurement:
     return Measurement(
         workload="matmul", task="micro", framework="torch", backend="cpu", device="cpu", dtype="float32", iterations=10,
-        latency_ms=Latency(median=median, mean=median, ci95_percent=1.0),
-        throughput=Throughput(value=100 / median, unit="TFLOP/s"), **changes,
+        throughput=Throughput(value=100 / median, unit="TFLOP/s"),
+        **{"latency_ms": Latency(median=median, mean=median, ci95_percent=1.0), **changes},
     )  # fmt: skip
 
 
-def test_all_processes_together_sample_for_the_whole_duration() -> None:
-    one = processes.first(job(), Budget())
+def test_all_processes_together_sample_for_the_whole_duration_and_none_for_less_than_a_second() -> None:
+    one = processes.first(job(duration=12.0), Budget())
     others = [processes.further(one, number) for number in range(2, processes.MOST + 1)]
-    assert one.duration == 3.0 and sum(each.duration for each in (one, *others)) == pytest.approx(6.0)
+    assert one.duration == 6.0 and sum(each.duration for each in (one, *others)) == pytest.approx(12.0)
+    brief = [processes.further(processes.first(job(duration=each), Budget()), 2).duration for each in (6.0, 1.0)]
+    assert brief == [1.0, 0.5], "as long as the first at most"
     assert [each.process for each in others] == [2, 3, 4, 5] and others[0].warm_up == processes.WARM_UP
     assert one.request()["verify"] and not others[0].request()["verify"] and others[0].words().endswith("on cpu, process 2")
 
@@ -62,6 +64,39 @@ def test_a_start_that_takes_long_is_made_less_often() -> None:
     one = processes.first(job(), Budget())
     assert [processes.count(one, each) for each in (4.0, 7.5, 8.0, 10.0, 11.0, 15.0, 16.0, 300.0)] == [4, 4, 3, 3, 2, 2, 0, 0]
     assert processes.count(replace(one, duration=15.0), 15.0) == 4, "who asks for half a minute has it"
+
+
+def test_a_time_that_five_processes_do_not_know_well_gets_more() -> None:
+    one = processes.first(job(), Budget())
+
+    def worth(number: int, interval: float | None, seconds: float = 3.0) -> bool:
+        known = measured(10.0, latency_ms=Latency(median=10.0, ci95_percent=interval)) if interval != 0 else measured(10.0, latency_ms=None)
+        return processes.worth(number, one, seconds, known)
+
+    assert [worth(number, 5.0) for number in (2, 5, 6, 9)] == [True, True, False, False]
+    assert [worth(number, 7.0) for number in (2, 5, 6, 9)] == [True] * 4
+    assert not worth(9, 7.0, seconds=4.0) and worth(8, 7.0, seconds=4.0), "as many as its patience allows"
+    assert not worth(6, None) and not worth(6, 0)
+
+
+def test_a_row_of_too_few_processes_says_why() -> None:
+    one, alone = processes.first(job(), Budget()), measured(10.0)
+    several = [processes.joined([measured(10.0)] * count) for count in (2, 3)]
+    assert processes.too_few(alone, one, 3.0) == ("measured in one process: there was no time for more",)
+    assert processes.too_few(alone, one, 40.0) == ("measured in one process: each further one would take 40 s",)
+    assert processes.too_few(several[0], one, 3.0) == ("measured in two processes: there was no time for more",)
+    assert processes.too_few(several[1], one, 3.0) == () and processes.too_few(measured(1.0, status=FAILED), one, 3.0) == ()
+    assert processes.too_few(alone, job(compile="default"), 3.0) == (), "there is never more than one"
+
+
+def test_fast_steps_are_kept_of_each_process_that_has_them_where_three_have() -> None:
+    def fast(*values: float | None) -> Latency | None:
+        rows = [measured(10.0, latency_ms=Latency(median=10.0, p10=value, ci95_percent=1.0)) for value in values]
+        return processes.joined(rows).latency_ms
+
+    known, unknown = fast(8.0, None, 9.0, 8.5), fast(8.0, None, 8.5)
+    assert known is not None and known.processes_p10 == (8.0, 9.0, 8.5) and known.p10 == pytest.approx(8.49, abs=0.01)
+    assert unknown is not None and unknown.processes_p10 == () and len(unknown.processes) == 3
 
 
 def test_the_estimate_counts_a_start_that_small_measurements_share_once() -> None:

@@ -43,7 +43,7 @@ def shown(*measurements: Measurement, place: Terminal | None = None, **more: Any
 def test_a_row_holds_what_a_person_compares() -> None:
     text = shown(measured())
     row = next(line for line in text.splitlines() if line.startswith("  resnet50"))
-    assert row.split() == ["resnet50", "train", "float32", "16", "123.5", "ms", "129.6", "images/s", "±0.8%", "right"]
+    assert row.split() == ["resnet50", "train", "float32", "16", "123.5", "ms", "129.6", "images/s", "±0.8%*", "right"]
     assert "xpu:0 · Arc A770 · torch 2.8.0+xpu" in text
 
 
@@ -56,8 +56,8 @@ def test_bars_against_ceiling_and_reference() -> None:
 
 def test_what_the_spread_covers_is_told() -> None:
     four = measured(latency_ms=Latency(median=123.0, ci95_percent=3.0, processes=(120.0, 123.0, 124.0, 125.0)))
-    assert "spread   ± is over 4 processes for 1 of 2, within one process for the others" in shown(four, measured(workload="vgg16"))
-    assert "spread   ± is over 4 processes for 1 of 1\n" in shown(four) and "spread   ± is within one process\n" in shown(measured())
+    assert "spread   ± is over 4 processes for 1 of 2, within one process for the others (*)" in shown(four, measured(workload="vgg16"))
+    assert "spread   ± is over 4 processes for 1 of 1\n" in shown(four) and "spread   ± is within one process (*)\n" in shown(measured())
     assert "spread   ±" not in shown(measured(latency_ms=Latency(median=1.0)))
 
 
