@@ -23,6 +23,8 @@ SLOW_STEP = 1.8
 TWO_SPEEDS = 1.3
 """The least gap between two groups of steps, as a factor."""
 LEAST_STEPS = 12
+BY_CHANCE = 1e-4
+"""The chance of a rhythm in steps that are slow at random, below which it is one."""
 GROWTH = {"process": 16 << 20, "device": 16 << 20, "addresses": 128 << 20}
 """Bytes over a run below which growth is none: buffers and lists of the measurement itself."""
 RISES, FALLS, SAME_LOSS = 0.10, 1e-3, 1e-7
@@ -100,9 +102,16 @@ def rhythm(steps: Sequence[float]) -> Rhythm | None:
     for every in range(2, len(steps) // 3 + 1) if len(slow) >= 3 else ():
         for phase in range(every):
             members = set(range(phase, len(steps), every))
-            if members <= slow and (len(slow) == len(members) or (len(members) >= 6 and len(slow) <= 1.5 * len(members))):
+            if members <= slow and _beyond_chance(len(steps), len(members), len(slow - members)):
                 return _two(steps, SLOW_STEP * usual, every)
     return _two_speeds(steps)
+
+
+def _beyond_chance(steps: int, members: int, others: int) -> bool:
+    """Whether slow steps fall on all `members` of a rhythm by more than chance, where `others` besides them are slow, as on a machine
+    that has other work: the chance, of all rhythms that are tried, is that of a slow step elsewhere to the power of the members."""
+    rhythms = steps * steps / 18
+    return others == 0 or rhythms * (others / (steps - members)) ** members <= BY_CHANCE
 
 
 def _two_speeds(steps: Sequence[float]) -> Rhythm | None:

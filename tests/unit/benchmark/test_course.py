@@ -50,6 +50,21 @@ def test_each_so_manieth_step_is_slow(every: int) -> None:
     assert f"one step in {every} takes" in found.words
 
 
+def test_a_rhythm_is_seen_beside_steps_that_other_work_slows() -> None:
+    chance = random.Random(3)
+    for seed in range(100):
+        steps = [value * (5 if place % 10 == 4 else 2.5 if chance.random() < 0.2 else 1) for place, value in enumerate(noisy(200, seed))]
+        found = rhythm(steps)
+        assert found is not None and found.every == 10
+
+
+def test_steps_that_are_slow_at_random_have_no_rhythm() -> None:
+    chance = random.Random(4)
+    for seed in range(200):
+        found = rhythm([value * (1 + 2 * (chance.random() < 0.3)) for value in noisy(120, seed)])
+        assert found is None or found.every is None
+
+
 def test_two_speeds_without_an_order() -> None:
     chance = random.Random(1)
     found = rhythm([value * (1.6 if chance.random() < 0.4 else 1.0) for value in noisy(200, 2, 0.02)])
