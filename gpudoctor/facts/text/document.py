@@ -110,7 +110,6 @@ _WORDS_OF_MANUALS = (
     "handbook",
     "runbook",
     "policy",
-    "checklist",
 )
 _MANUAL = lazy(rf"^exceptions?\b|{any_of(_WORDS_OF_MANUALS)}", re.IGNORECASE)
 _WORDS_OF_TEACHERS = (
@@ -147,7 +146,6 @@ _OF_CHANGES = (
     "how has this been tested",
     "changelogs?",
     "modifications",
-    "checklist",
 )
 _CHANGE = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$", re.IGNORECASE)
 """A heading of the form of a change: what it describes, it repairs."""
