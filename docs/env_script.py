@@ -51,8 +51,8 @@ MODULES = (
 )
 """In the order in which the script holds them."""
 FURTHER_WORDS = """
-    audio azure bindings bnxt bookworm cufile cusparselt efa gaudi haswell hbm highvram inactive infiniband irdma jammy lovelace
-    lowvram lts mhz mlx mobile noble nvidiafb nvshmem pascal pathfinder raptor replicas rocep sxm trixie turing vitis xanmod
+    audio azure bindings bmg bnxt bookworm cufile deb nano orin thor cusparselt efa gaudi haswell hbm highvram inactive infiniband irdma
+    jammy lovelace lowvram lts mhz mlx mobile noble nvidiafb nvshmem pascal pathfinder raptor replicas rocep sxm trixie turing vitis xanmod
     xnnpack
 """
 """Words of devices, drivers, kernels and libraries, as tools write them; the others come from the probes and the checks."""

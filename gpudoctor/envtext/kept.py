@@ -11,7 +11,7 @@ from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES, OLLAMA_LOG
 LOG_LINES = 40
 _TROUBLE = re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
 _MODULES = re.compile(
-    r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
+    r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|nvgpu|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES = re.compile(
     r"^((lib|[ak]kmod-|xorg-x11-drv-)?nvidia|linux-(image|headers|firmware|generic|\w+-nvidia)|dkms$|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$"

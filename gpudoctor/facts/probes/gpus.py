@@ -300,10 +300,14 @@ def from_driver_store(host: Host) -> list[dict[str, Any]]:
 
 def from_nvidia_smi(host: Host) -> list[dict[str, Any]]:
     """The GPUs that nvidia-smi lists: the last resort in WSL2 and in containers without sysfs."""
+    from gpudoctor.facts.probes.nvidia import QUERY
+    from gpudoctor.facts.probes.nvidia_smi import parse_query
+
     gpus: list[dict[str, Any]] = []
     for command in ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"):
         said = host.run([command, "-L"])
-        for name in re.findall(r"^GPU \d+: (.+?) \(UUID", said.stdout, re.MULTILINE):
+        names = re.findall(r"^GPU \d+: (.+?) \(UUID", said.stdout, re.MULTILINE)
+        for name in names or [row["name"] for row in parse_query(host.run([command, *QUERY[1:]]).stdout)]:
             gpus.append(_only_named("nvidia", name, len(gpus)))
         if gpus:
             break

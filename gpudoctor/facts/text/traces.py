@@ -31,10 +31,12 @@ _NOT_STARTED = lazy(
 _POD = r"[a-z][a-z0-9-]{1,50}-[0-9a-f]{8,10}-[a-z0-9]{5}|(?:[\w-]{1,40}-)?pod(?:-[\w-]{1,40})?"
 _PROMPT_INSIDE = lazy(
     rf"^[ \t]{{0,8}}[\w-]{{1,30}}@(?:[0-9a-f]{{12}}|{_POD}):[^\s#$]{{0,80}}[#$]|"
-    r"^[ \t]{0,8}root@[\w.-]{1,60}:/(?:app|workspace|workdir|usr/src/app)\b[^\s#$]{0,80}#",
+    r"^[ \t]{0,8}root@[\w.-]{1,60}:/(?:app|workspace|workdir|usr/src/app)\b[^\s#$]{0,80}#|"
+    r"^[ \t]{0,8}\(?(?:in |inside |the ){0,2}(?:container|pod)\)?:? ?[#$] ?\w",
     re.MULTILINE,
 )
-"""A container is called by its number, a pod by its set and a random end; programs lie in /app or /workspace."""
+"""A container is called by its number, a pod by its set and a random end; programs lie in /app or /workspace; or its prompt says what it
+is: '(container) $ clinfo'."""
 _LXC = lazy(
     r"\b(?<!no )(?:LXC (?:container|guest|CT)s?\b|(?:un)?privileged LXC\b|(?:in|inside|within|into) (?:an? |the |my )?(?:\w+ )?LXC\b)",
     re.IGNORECASE,
@@ -70,7 +72,9 @@ def _platform(text: str, evidence: Evidence) -> None:
         evidence.platform("wsl2")
     if _DOCKER_DESKTOP.search(text) and _MAC.search(text):
         evidence.platform("macos")
-    if _PROMPT_INSIDE.search(text) or (_CONTAINER.search(text) and not _NOT_STARTED.search(text)):
+    if _PROMPT_INSIDE.search(text):
+        evidence.platforms.insert(0, "container")  # where the messages come from, whatever else the text says of the host
+    elif _CONTAINER.search(text) and not _NOT_STARTED.search(text):
         evidence.platform("container")
     elif _LXC.search(text):
         evidence.platform("container")
