@@ -38,7 +38,7 @@ link <pci>/{gpu}{,/driver}
 read <pci>/{gpu}/{vendor,device,class,numa_node,{max,current}_link_{speed,width},mem_info_{{vram,vis_vram,gtt}_total,{vram,gtt}_used},revision,fw_version}
 read <pci>/{gpu}/resource :: largest
 link /sys/class/{drm/{card,renderD},accel/accel}*/device
-list /dev :: ^(nvidia|kfd|dri$|dxg|ipu|accel)
+list /dev :: ^(nvidia|nvgpu|nvhost-gpu|kfd|dri$|dxg|ipu|accel)
 node /dev/{nvidia*,kfd,dxg,ipu*,dri/card*,dri/renderD*,accel/accel*}
 read <rdma>/*/{hca_type,device/numa_node,ports/*/{{phys_,}state,rate,link_layer}}
 read /proc/self/limits :: ^Max locked memory
