@@ -185,7 +185,7 @@ def _values(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _variable(value: str) -> str:
-    """The value; of one that names a folder, which may be called after a person or a project, only a mark by which hosts can be compared."""
+    """The value; a mark to compare hosts by where it names a folder, which may be called after a person or a project."""
     if "/" in value or "\\" in value:
         return f"a path, #{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
     return _short(value, 80)
