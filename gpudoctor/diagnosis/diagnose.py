@@ -101,9 +101,14 @@ class _Fired(Struct):
 
 
 def diagnose(
-    checks: Iterable[Check], facts: Facts, ignored: frozenset[str] = frozenset(), hits: Hits | None = None
+    checks: Iterable[Check],
+    facts: Facts,
+    ignored: frozenset[str] = frozenset(),
+    hits: Hits | None = None,
+    makers: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[list[Finding], list[Trace]]:
-    """All findings, merged per check and linked to their causes, not yet in order. `hits`: the messages that a text contains."""
+    """All findings, merged per check and linked to their causes, not yet in order. `hits`: the messages that a text contains. `makers`: by
+    stack, the makers of the devices that it supports; it need not hold stacks that support all."""
     fired: dict[str, _Fired] = {}
     traces: list[Trace] = []
     for check in checks:
@@ -112,7 +117,7 @@ def diagnose(
             traces.append(trace)
             if trace.outcome == "problem" and check.id not in ignored:
                 fire = fired.setdefault(check.id, _Fired(check, [], []))
-                fire.findings.append(_finding(check, trace, scoped, shown))
+                fire.findings.append(_finding(check, trace, scoped, shown, makers or {}))
                 fire.messages.append(str(scoped.value(f"{check.item}.message") or "") if check.item else "")
     merged = {name: _merge(fire.findings) for name, fire in fired.items()}
     checks_by_id = {name: fire.check for name, fire in fired.items()}
@@ -130,7 +135,7 @@ def _in_a_text(finding: Finding) -> tuple[int, ...]:
     return tuple(line for line in finding.said_at if line > 0)
 
 
-def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> Finding:
+def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit], makers: Mapping[str, tuple[str, ...]]) -> Finding:
     advice = check.advice
     for variant in check.variants:
         if evaluate(variant.when, facts).truth == "true":
@@ -143,7 +148,7 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
     said = [f"{hit.place}: {hit.quote}" for hit in hits[:3]]
     return Finding(
         id=check.id, key="", subjects=(trace.subject,), severity=_severity(check.severity, confidence), layer=check.layer,
-        stacks=_stacks(check, facts), title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
+        stacks=_stacks(check, facts, makers), title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
         evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                         for leaf in confirmed if leaf.seen not in ("", "absent"))),
         advice=_filled(advice, facts), ask=fill(check.ask, facts), look=fill_command(check.look, facts) or "",
@@ -266,10 +271,15 @@ def _shared(told: Mapping[str, Finding]) -> dict[str, Finding]:
     }
 
 
-def _stacks(check: Check, facts: Facts) -> tuple[str, ...]:
-    """The stacks of the check; where the item has a field `stacks`, only those that it names."""
+def _stacks(check: Check, facts: Facts, makers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The stacks of the check; where the item has a field `stacks`, only those that it names; where it is a device, only those that support
+    devices of its maker."""
     named = facts.value(f"{check.item}.stacks") if check.item else None
-    return tuple(stack for stack in check.stacks if stack in named) if isinstance(named, (list, tuple)) else check.stacks
+    if isinstance(named, (list, tuple)):
+        return tuple(stack for stack in check.stacks if stack in named)
+    maker = facts.value(f"{check.item}.vendor") if check.item else None
+    mine = tuple(stack for stack in check.stacks if maker is None or maker in makers.get(stack, (maker,)))
+    return mine or check.stacks
 
 
 def _merge(findings: list[Finding]) -> Finding:
