@@ -148,7 +148,8 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit], make
     said = [f"{hit.place}: {hit.quote}" for hit in hits[:3]]
     return Finding(
         id=check.id, key="", subjects=(trace.subject,), severity=_severity(check.severity, confidence), layer=check.layer,
-        stacks=_stacks(check, facts, makers), title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
+        stacks=_stacks(check, facts, makers), title=fill(check.title, facts), explanation=fill(check.explanation, facts),
+        confidence=confidence,
         evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                         for leaf in confirmed if leaf.seen not in ("", "absent"))),
         advice=_filled(advice, facts), ask=fill(check.ask, facts), look=fill_command(check.look, facts) or "",
