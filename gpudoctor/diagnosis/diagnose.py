@@ -125,8 +125,8 @@ def diagnose(
     silent |= _less_specific({name: finding for name, finding in merged.items() if not checks_by_id[name].fallback})
     silent |= _named_exactly(fired.values(), {name: finding for name, finding in merged.items() if name not in silent}, hits or {})
     traces = [replace(trace, silenced_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
-    told = {name: finding for name, finding in merged.items() if name not in silent}
-    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(told).items()}
+    spoken = {name: finding for name, finding in merged.items() if name not in silent}
+    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(spoken).items()}
     return _link(weighed, checks_by_id), traces
 
 
@@ -223,20 +223,20 @@ def _needless_fallbacks(merged: Mapping[str, Finding], checks: Mapping[str, Chec
     silent: dict[str, str] = {}
     for name, check in checks.items():
         if check.fallback and name in merged:
-            told = next((finding.id for finding in others if set(finding.stacks) & set(check.stacks)), None)
-            if told:
-                silent[name] = told
+            louder = next((finding.id for finding in others if set(finding.stacks) & set(check.stacks)), None)
+            if louder:
+                silent[name] = louder
     return silent
 
 
-def _named_exactly(fired: Iterable[_Fired], told: Mapping[str, Finding], hits: Hits) -> dict[str, str]:
+def _named_exactly(fired: Iterable[_Fired], spoken: Mapping[str, Finding], hits: Hits) -> dict[str, str]:
     """By the id of a general check of failures, the id of the finding that names the same failures by their messages. A check is general
     where it has no message of its own and is never certain."""
-    exact = {name: [hit.quote.strip(" …") for hit in hits.get(name, ())] for name, finding in told.items()
+    exact = {name: [hit.quote.strip(" …") for hit in hits.get(name, ())] for name, finding in spoken.items()
              if finding.confidence != "possible" and finding.severity != "info"}  # fmt: skip
     silent: dict[str, str] = {}
     for fire in fired:
-        if fire.check.signatures or fire.check.at_most == "certain" or fire.check.id not in told:
+        if fire.check.signatures or fire.check.at_most == "certain" or fire.check.id not in spoken:
             continue
         named = [next((name for name, quotes in exact.items() if any(_of_one_failure(quote, message) for quote in quotes)), None)
                  for message in fire.messages]  # fmt: skip
@@ -259,16 +259,16 @@ def _by_line(findings: Iterable[Finding]) -> dict[int, list[Finding]]:
     return sharing
 
 
-def _shared(told: Mapping[str, Finding]) -> dict[str, Finding]:
+def _shared(spoken: Mapping[str, Finding]) -> dict[str, Finding]:
     """The findings; where two equally specific checks match the same line, neither remains certain."""
-    sharing = _by_line(told.values())
+    sharing = _by_line(spoken.values())
 
     def doubted(finding: Finding) -> bool:
         return any(other.id != finding.id for line in finding.said_at for other in sharing[line])
 
     return {
         name: replace(finding, confidence="likely") if finding.confidence == "certain" and finding.said_at and doubted(finding) else finding
-        for name, finding in told.items()
+        for name, finding in spoken.items()
     }
 
 
