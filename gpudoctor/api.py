@@ -35,7 +35,7 @@ def check(
     quick: files only; no framework is imported, nothing is started.
     stack: the stack to put first, such as "torch-cuda" (`gpudoctor list stacks`).
     budget: seconds for everything; 30, or 3 with `quick`.
-    expect: a policy file: what must be there; what is not is a finding, what cannot be told is in `report.undetermined`.
+    expect: a policy file: what must be there; what is missing is a finding, what is not known is in `report.undetermined`.
     checks, ignore: further folders of checks; ids of checks to leave out.
 
     Raises ValueError, with one line that says what to do, for what cannot be used (a capture, a policy, an unknown name).

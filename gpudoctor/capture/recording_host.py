@@ -13,7 +13,7 @@ from gpudoctor.system.host import Host, Mode, Ran, Text
 
 CHILD = "gpudoctor-child"
 _OPEN_FILES = lazy(r"/proc/\d{1,10}/fd(?:/\d{1,10})?")
-"""The files that other processes have open: what they are called is nobody's business, except for the nodes of GPUs and NPUs."""
+"""The files that other processes have open: their names are private, except for the nodes of GPUs and NPUs."""
 _GPU_NODES = ("/dev/dri/", "/dev/accel/")
 
 

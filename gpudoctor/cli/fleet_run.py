@@ -83,7 +83,7 @@ def _screen(done: Progress, store: str | None) -> str:
     from gpudoctor.reporters.shared.escape import visible
 
     number = len(done.answered) + len(done.failed)
-    lines = [f"{len(done.answered)} of {number} hosts answered."]
+    lines = [f"{len(done.answered)} of {number} host{'s' * (number != 1)} answered."]
     by_reason: dict[str, list[str]] = {}
     for host, why in done.failed.items():
         by_reason.setdefault(why, []).append(host)
@@ -92,7 +92,8 @@ def _screen(done: Progress, store: str | None) -> str:
         lines += ["", "No result:"]
     for why, hosts in groups[:SHOWN_REASONS]:
         folded = fold(hosts)
-        lines.append(f"  {visible(folded if len(folded) <= 200 else folded[:199] + '…')} ({len(hosts)}): {visible(why)}")
+        many = f" ({len(hosts)})" if len(hosts) > 1 else ""
+        lines.append(f"  {visible(folded if len(folded) <= 200 else folded[:199] + '…')}{many}: {visible(why)}")
     if len(groups) > SHOWN_REASONS:
         rest = sum(len(hosts) for _, hosts in groups[SHOWN_REASONS:])
         lines.append(f"  {rest} more, for {len(groups) - SHOWN_REASONS} other reasons")

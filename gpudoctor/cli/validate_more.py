@@ -108,10 +108,10 @@ def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine)
     from gpudoctor.reporters.measurement import sweep_text
     from gpudoctor.services import experimenting
 
-    def told(job: Job, point: SweepPoint) -> None:
+    def show_point(job: Job, point: SweepPoint) -> None:
         line.says(f"{job.workload.id}: batch {point.batch} {point.status}")
 
-    found = experimenting.sweep_batches(request, given["max_latency"], told)
+    found = experimenting.sweep_batches(request, given["max_latency"], show_point)
     line.wipe()
     if given["form"] == "html":
         text = _page(sweeps=found)

@@ -101,9 +101,14 @@ class _Fired(Struct):
 
 
 def diagnose(
-    checks: Iterable[Check], facts: Facts, ignored: frozenset[str] = frozenset(), hits: Hits | None = None
+    checks: Iterable[Check],
+    facts: Facts,
+    ignored: frozenset[str] = frozenset(),
+    hits: Hits | None = None,
+    makers: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[list[Finding], list[Trace]]:
-    """All findings, merged per check and linked to their causes, not yet in order. `hits`: the messages that a text contains."""
+    """All findings, merged per check and linked to their causes, not yet in order. `hits`: the messages that a text contains. `makers`: by
+    stack, the makers of the devices that it supports; it need not hold stacks that support all."""
     fired: dict[str, _Fired] = {}
     traces: list[Trace] = []
     for check in checks:
@@ -112,7 +117,7 @@ def diagnose(
             traces.append(trace)
             if trace.outcome == "problem" and check.id not in ignored:
                 fire = fired.setdefault(check.id, _Fired(check, [], []))
-                fire.findings.append(_finding(check, trace, scoped, shown))
+                fire.findings.append(_finding(check, trace, scoped, shown, makers or {}))
                 fire.messages.append(str(scoped.value(f"{check.item}.message") or "") if check.item else "")
     merged = {name: _merge(fire.findings) for name, fire in fired.items()}
     checks_by_id = {name: fire.check for name, fire in fired.items()}
@@ -120,8 +125,8 @@ def diagnose(
     silent |= _less_specific({name: finding for name, finding in merged.items() if not checks_by_id[name].fallback})
     silent |= _named_exactly(fired.values(), {name: finding for name, finding in merged.items() if name not in silent}, hits or {})
     traces = [replace(trace, silenced_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
-    told = {name: finding for name, finding in merged.items() if name not in silent}
-    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(told).items()}
+    spoken = {name: finding for name, finding in merged.items() if name not in silent}
+    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(spoken).items()}
     return _link(weighed, checks_by_id), traces
 
 
@@ -130,7 +135,7 @@ def _in_a_text(finding: Finding) -> tuple[int, ...]:
     return tuple(line for line in finding.said_at if line > 0)
 
 
-def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> Finding:
+def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit], makers: Mapping[str, tuple[str, ...]]) -> Finding:
     advice = check.advice
     for variant in check.variants:
         if evaluate(variant.when, facts).truth == "true":
@@ -143,7 +148,8 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
     said = [f"{hit.place}: {hit.quote}" for hit in hits[:3]]
     return Finding(
         id=check.id, key="", subjects=(trace.subject,), severity=_severity(check.severity, confidence), layer=check.layer,
-        stacks=_stacks(check, facts), title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
+        stacks=_stacks(check, facts, makers), title=fill(check.title, facts), explanation=fill(check.explanation, facts),
+        confidence=confidence,
         evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                         for leaf in confirmed if leaf.seen not in ("", "absent"))),
         advice=_filled(advice, facts), ask=fill(check.ask, facts), look=fill_command(check.look, facts) or "",
@@ -217,20 +223,20 @@ def _needless_fallbacks(merged: Mapping[str, Finding], checks: Mapping[str, Chec
     silent: dict[str, str] = {}
     for name, check in checks.items():
         if check.fallback and name in merged:
-            told = next((finding.id for finding in others if set(finding.stacks) & set(check.stacks)), None)
-            if told:
-                silent[name] = told
+            louder = next((finding.id for finding in others if set(finding.stacks) & set(check.stacks)), None)
+            if louder:
+                silent[name] = louder
     return silent
 
 
-def _named_exactly(fired: Iterable[_Fired], told: Mapping[str, Finding], hits: Hits) -> dict[str, str]:
+def _named_exactly(fired: Iterable[_Fired], spoken: Mapping[str, Finding], hits: Hits) -> dict[str, str]:
     """By the id of a general check of failures, the id of the finding that names the same failures by their messages. A check is general
     where it has no message of its own and is never certain."""
-    exact = {name: [hit.quote.strip(" …") for hit in hits.get(name, ())] for name, finding in told.items()
+    exact = {name: [hit.quote.strip(" …") for hit in hits.get(name, ())] for name, finding in spoken.items()
              if finding.confidence != "possible" and finding.severity != "info"}  # fmt: skip
     silent: dict[str, str] = {}
     for fire in fired:
-        if fire.check.signatures or fire.check.at_most == "certain" or fire.check.id not in told:
+        if fire.check.signatures or fire.check.at_most == "certain" or fire.check.id not in spoken:
             continue
         named = [next((name for name, quotes in exact.items() if any(_of_one_failure(quote, message) for quote in quotes)), None)
                  for message in fire.messages]  # fmt: skip
@@ -253,23 +259,28 @@ def _by_line(findings: Iterable[Finding]) -> dict[int, list[Finding]]:
     return sharing
 
 
-def _shared(told: Mapping[str, Finding]) -> dict[str, Finding]:
+def _shared(spoken: Mapping[str, Finding]) -> dict[str, Finding]:
     """The findings; where two equally specific checks match the same line, neither remains certain."""
-    sharing = _by_line(told.values())
+    sharing = _by_line(spoken.values())
 
     def doubted(finding: Finding) -> bool:
         return any(other.id != finding.id for line in finding.said_at for other in sharing[line])
 
     return {
         name: replace(finding, confidence="likely") if finding.confidence == "certain" and finding.said_at and doubted(finding) else finding
-        for name, finding in told.items()
+        for name, finding in spoken.items()
     }
 
 
-def _stacks(check: Check, facts: Facts) -> tuple[str, ...]:
-    """The stacks of the check; where the item has a field `stacks`, only those that it names."""
+def _stacks(check: Check, facts: Facts, makers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The stacks of the check; where the item has a field `stacks`, only those that it names; where it is a device, only those that support
+    devices of its maker."""
     named = facts.value(f"{check.item}.stacks") if check.item else None
-    return tuple(stack for stack in check.stacks if stack in named) if isinstance(named, (list, tuple)) else check.stacks
+    if isinstance(named, (list, tuple)):
+        return tuple(stack for stack in check.stacks if stack in named)
+    maker = facts.value(f"{check.item}.vendor") if check.item else None
+    mine = tuple(stack for stack in check.stacks if maker is None or maker in makers.get(stack, (maker,)))
+    return mine or check.stacks
 
 
 def _merge(findings: list[Finding]) -> Finding:

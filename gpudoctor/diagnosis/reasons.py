@@ -75,7 +75,7 @@ def clause(reason: str, facts: Iterable[str], origin: str) -> str:
     kind, _, detail = reason.partition(": ")
     names = [name for fact in facts if (name := asker(fact))]
     what = names[0] if names else ""
-    told = _CLAUSES.get(kind)
+    words = _CLAUSES.get(kind)
     if kind in ("not inspected", "permission denied") and " " in detail:
         return detail  # a sentence of its own
     if kind == "tool missing":
@@ -88,7 +88,7 @@ def clause(reason: str, facts: Iterable[str], origin: str) -> str:
         return f"{what.removeprefix('import ')} was not imported when this machine was recorded"
     if kind == "not recorded" and what:
         return f"{what} is not in this recording"
-    return told.format(what=detail or what or "it") if told else reason
+    return words.format(what=detail or what or "it") if words else reason
 
 
 def _missing(tool: str, origin: str) -> str:

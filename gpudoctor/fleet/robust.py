@@ -1,4 +1,4 @@
-"""Statistics that bad hosts do not move: median, MAD, the limit for many comparisons, and two groups told from outliers.
+"""Statistics that bad hosts do not move: median, MAD, the limit for many comparisons, and two groups distinguished from outliers.
 
 Sources: the modified z-score 0.6745 (x - median) / MAD with its limit of 3.5 is that of Iglewicz and Hoaglin, 'How to Detect and Handle
 Outliers' (1993). The correction for many comparisons is Bonferroni's (Dunn 1961). The MAD of n normal values is as exact as a standard
@@ -32,7 +32,7 @@ freedom."""
 KIND_SHARE = 1 / 3
 """A minority with more than this share is a second group, a smaller one are outliers."""
 CLEAN = 5.0
-"""Ashman's D from which two groups are told apart. A uniform distribution that is cut in the middle has 2.7, a normal one 2.3."""
+"""Ashman's D from which two groups are distinguished. A uniform distribution that is cut in the middle has 2.7, a normal one 2.3."""
 _MOST_STEPS = 10
 
 

@@ -21,7 +21,7 @@ _CURE = re.compile(
 )
 _TWO_SENTENCES = re.compile(r"[.!?]\s+[A-Z][a-z]")
 UNPLAIN = re.compile(
-    r"\banew\b|\bmend(?:s|ed|ing)?\b|\btold\b|\bcan(?:not| not) be told\b|\brun times?\b|\bnought\b|\blets expect\b|\blike this one\b"
+    r"\banew\b|\bmend(?:s|ed|ing)?\b|\btold\b|\bcan(?:not| not) be told\b|(?<!\bat )\brun times?\b|\bnought\b|\blets expect\b|\blike this one\b"
     r"|\bas demanded\b|\bfrom which level\b|\bwithout a word\b|\bnobody (?:knows|tells)\b|\bwhole or not at all\b"
     r"|\blogs? in anew\b|\bis not here\b|\b(?:you|this user|this user or container) may not (?:open|read)\b",
     re.IGNORECASE,
@@ -46,7 +46,8 @@ def wrong_texts(check: Check) -> Iterator[str]:
             yield f"{where}: {line}"
     if len(readable(check.explanation)) > LONGEST_WHY:
         yield f"explanation: has {len(check.explanation)} letters; say why in one or two sentences, at most {LONGEST_WHY}"
-    for name, text in (("title", check.title), ("explanation", check.explanation), *_sentences(advices)):
+    texts = (("title", check.title), ("explanation", check.explanation), *_sentences(advices), *_notes(check))
+    for name, text in texts:
         if found := UNPLAIN.search(text):
             yield f"{name}: '{found[0]}' is not how a technical writer says it"
     yield from _sources(check)
@@ -58,6 +59,12 @@ def _sentences(advices: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tup
     for where, advice in advices:
         yield from ((f"{where}.do", text) for text in (advice.get("do"),) if text)
         yield from ((f"{where}.otherwise", text) for text in advice.get("otherwise", ()))
+
+
+def _notes(check: Check) -> Iterator[tuple[str, str]]:
+    """What is written for authors: the notes on sources, and the names of examples."""
+    yield from ((f"source {source.ref}", source.says) for source in check.sources)
+    yield from ((f"example {example.name!r}", example.name) for example in check.examples)
 
 
 def _title(check: Check) -> Iterator[str]:

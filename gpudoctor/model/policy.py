@@ -32,7 +32,7 @@ class Count(Struct, frozen=True):
 class Reached(Struct, frozen=True):
     """On every device that was measured, the fastest of the measurements that satisfy `where` reaches `at_least`, in `unit`.
 
-    `where` names fields of `measurement`. Nothing measured that fits: it cannot be told.
+    `where` names fields of `measurement`. Where no measurement fits, the demand is undetermined.
     """
 
     where: Condition

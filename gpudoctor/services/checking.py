@@ -322,7 +322,8 @@ def judge(
     """The findings on the facts, without the ladders of the stacks."""
     used = used_stacks(knowledge.stacks, facts)
     ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
-    found, traces = diagnose(knowledge.checks, facts, ignored, hits)
+    makers = {stack.stack: stack.vendors for stack in knowledge.stacks if stack.vendors}
+    found, traces = diagnose(knowledge.checks, facts, ignored, hits, makers)
     unmet, undetermined, weighed = _of_the_policy(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")

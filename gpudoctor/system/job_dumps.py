@@ -142,15 +142,30 @@ def _lines(dump: Mapping[str, Any], rank: str) -> list[str]:
     names = {_text(entry.get("pg_id")): _group(entry) for entry in entries}
     lines = [f"flight recorder of rank {rank or '?'}, version {_text(dump['version'])}"]
     states = {_text(group): state for group, state in (status or {}).items() if isinstance(state, Mapping)}
-    ended = {group: _number(state.get("last_completed_collective")) for group, state in states.items()}
+    ended = _completed(states, entries)
     for group, state in states.items():
-        done = [_text(state.get(f"last_{step}_collective", "?")) for step in ("enqueued", "started", "completed")]
+        done = [_text(state.get(f"last_{step}_collective", "?")) for step in ("enqueued", "started")]
         ranks = _ranks(config, names.get(group, ""))
-        lines.append(f"group {_text(group)}{ranks}: enqueued {done[0]}, started {done[1]}, completed {done[2]}")
+        lines.append(f"group {_text(group)}{ranks}: enqueued {done[0]}, started {done[1]}, completed {ended[group]}")
     unfinished = [entry for entry in entries if not _ended(entry, ended)]
     last = [entry for entry in entries if _ended(entry, ended)][-1:]
     lines += [_operation(entry, ended) for entry in (*last, *unfinished[-MOST:])]
     return lines
+
+
+def _completed(states: Mapping[str, Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The last collective of each group that ended. Several threads of gloo write the group's own number, and the last writer wins: it may
+    be that of an earlier collective than the last one that is retired."""
+    found = {group: _number(state.get("last_completed_collective")) for group, state in states.items()}
+    for entry in entries:
+        group = _text(entry.get("pg_id"))
+        if group in found and entry.get("is_p2p") is not True and (entry.get("retired") is True or _has_ended(entry)):
+            found[group] = max(found[group], _number(entry.get("collective_seq_id")))
+    return found
+
+
+def _has_ended(entry: Mapping[str, Any]) -> bool:
+    return entry.get("state") == "completed"
 
 
 def _group(entry: Mapping[str, Any]) -> str:
@@ -166,7 +181,7 @@ def _ranks(config: Any, name: str) -> str:
 
 
 def _ended(entry: Mapping[str, Any], ended: Mapping[str, int]) -> bool:
-    if entry.get("state") == "completed" or entry.get("is_p2p") is True:
+    if _has_ended(entry) or entry.get("is_p2p") is True:
         return True
     return _number(entry.get("collective_seq_id")) <= ended.get(_text(entry.get("pg_id")), -1)
 

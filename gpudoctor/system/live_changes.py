@@ -137,10 +137,10 @@ class ActingHost(Trees):
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
             raise ActFailed(f"{argv[0]} cannot be started: {error.strerror or error}{where}") from None
-        told, late = False, False
+        announced, late = False, False
         try:
             if begin is not None and self._on_child is not None:
-                told = True
+                announced = True
                 self._on_child(child.pid, child.start, finish, tuple(argv))
             child.release()
             late = not self._follow(child, limit, begin)
@@ -151,7 +151,7 @@ class ActingHost(Trees):
             raise
         finally:
             rc = child.reap()
-            if told and self._on_child_end is not None:
+            if announced and self._on_child_end is not None:
                 self._on_child_end(child.pid)
         if late:
             raise ActFailed(f"{os.path.basename(argv[0])} took longer than {_span(limit)} and was ended", "look at the log, then try again")

@@ -34,7 +34,7 @@ def test_this_machine_is_measured_into_its_row(environment: Callable[[str], Path
         str(tmp_path),
     ]
     done = subprocess.run([sys.executable, "-m", "gpudoctor", *words], env=env, capture_output=True, text=True, timeout=320)
-    assert done.returncode == 0 and done.stdout.startswith("1 of 1 hosts answered."), done.stdout + done.stderr
+    assert done.returncode == 0 and done.stdout.startswith("1 of 1 host answered."), done.stdout + done.stderr
     (row,) = FleetStore(tmp_path).rows()
     assert (row.host, row.labels, row.failed, row.left_out) == ("here", {"role": "test"}, "", {})
     found = {each.workload: each for each in row.measurements if each.status == "ok" and each.value}

@@ -70,7 +70,7 @@ def test_the_zipapp_is_broadcast_run_and_removed(slurm: Slurm, tmp_path: Path) -
     root.here("/root/gpudoctor.pyz").write_bytes(file.read_bytes())
     before = set(os.listdir(root.here("/tmp")))
     said, rows = collect(slurm, "/root/deployed", "--deploy", "/root/gpudoctor.pyz", "--timeout", "120", nodes="n1")
-    assert said.startswith("1 of 1 hosts answered."), said
+    assert said.startswith("1 of 1 host answered."), said
     assert rows["n1"].tool.startswith("gpudoctor ") and not rows["n1"].failed
     left = {name for name in set(os.listdir(root.here("/tmp"))) - before if name.startswith("gpudoctor-")}
     assert left == set() and not root.here("/root/.cache/gpudoctor/pyz").exists()

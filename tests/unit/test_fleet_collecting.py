@@ -138,7 +138,7 @@ def test_the_screen_folds_hosts_by_reason(scripted: Callable[..., Scripted], tmp
     done = CliRunner().invoke(group, ["fleet", "run", "--engine", "local", "--store", str(tmp_path)], standalone_mode=False)
     assert done.return_value == 4
     assert done.output == (
-        "1 of 4 hosts answered.\n\nNo result:\n  e[2-3] (2): no answer within 9 s\n  e4 (1): ssh: connection refused\n\n"
+        "1 of 4 hosts answered.\n\nNo result:\n  e[2-3] (2): no answer within 9 s\n  e4: ssh: connection refused\n\n"
         f"Next: gpudoctor fleet show --store {tmp_path}\n"
     )
 

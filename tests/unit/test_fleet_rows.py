@@ -121,6 +121,20 @@ def test_links_are_kept_by_their_ends() -> None:
     assert decode(row_making.encode(row)) == row
 
 
+def test_no_folder_of_a_person_is_in_a_row_and_hosts_can_still_be_compared() -> None:
+    report = report_of("arc-a750-old-kernel")
+    found = replace(report.findings[0], severity="error", confidence="certain", title="/home/lena.k/env is damaged")
+
+    def with_cache(folder: str) -> FleetRow:
+        facts = {**report.facts, "env": {"CUDA_CACHE_PATH": folder, "NCCL_IB_HCA": "mlx5_0:1"}}
+        return made(replace(report, facts=facts, findings=(found,)))
+
+    one, same, other = (with_cache(folder) for folder in ("/scratch/lena.k/cache", "/scratch/lena.k/cache", "/scratch/shared"))
+    assert "lena" not in row_making.encode(one).decode() and one.findings[0].title == "~/env is damaged"
+    assert one.values["env.NCCL_IB_HCA"] == "mlx5_0:1"
+    assert one.values["env.CUDA_CACHE_PATH"] == same.values["env.CUDA_CACHE_PATH"] != other.values["env.CUDA_CACHE_PATH"]
+
+
 def test_what_says_nothing_takes_no_bytes_and_is_read_back() -> None:
     row = made(replace(report_of(HEALTHY), measurements=(measurement(),)))
     (written,) = json.loads(row_making.encode(row))["measurements"]

@@ -54,6 +54,12 @@ def test_enough(show: Show, capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 hosts can be used, 4 are wanted; 1 are not known" in capsys.readouterr().err
 
 
+def test_a_host_that_failed_to_answer_is_not_called_unusable(show: Show, capsys: pytest.CaptureFixture[str]) -> None:
+    show([row("a"), row("c", findings=(BAD,)), row("d", failed="no answer within 60 s")])
+    screen = capsys.readouterr().out
+    assert "1 host cannot be used: c\n" in screen and "1 host gave no result: d\n" in screen
+
+
 def test_exclude_prints_one_node_set(show: Show, capsys: pytest.CaptureFixture[str]) -> None:
     assert show([row(f"gpu{number}", findings=(BAD,)) for number in (3, 4, 7)], "--exclude") == 1
     assert capsys.readouterr().out == "gpu[3-4,7]\n"

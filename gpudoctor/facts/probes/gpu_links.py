@@ -66,9 +66,9 @@ def xgmi(host: Host) -> Iterator[dict[str, Any]]:
     cards = {node for node in nodes if _properties(host, f"{KFD}/{node}/properties").get("simd_count", "0") != "0"}
     for node in sorted(cards):
         for link in host.listdir(f"{KFD}/{node}/io_links")[:MOST]:
-            told = _properties(host, f"{KFD}/{node}/io_links/{link}/properties")
-            other = told.get("node_to", "")
-            if told.get("type") == XGMI and other in cards and int(node) < int(other):
+            properties = _properties(host, f"{KFD}/{node}/io_links/{link}/properties")
+            other = properties.get("node_to", "")
+            if properties.get("type") == XGMI and other in cards and int(node) < int(other):
                 yield {"first": f"node {node}", "second": f"node {other}", "link": "XGMI", "lanes": 0}
 
 

@@ -179,8 +179,8 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "rdma.active", Known(sum(port["state"] == "ACTIVE" for port in ports), PORTS) if seen else UNSEEN
     yield "rdma.access", _access(host) if ports else Absent(PORTS)
     modules = facts.get("kernel.modules")
-    told = [name for name in MODULES if name in modules.value] if isinstance(modules, Known) else []
-    yield "gpudirect.modules", Known(told, "kernel.modules") if isinstance(modules, Known) else modules
+    loaded = [name for name in MODULES if name in modules.value] if isinstance(modules, Known) else []
+    yield "gpudirect.modules", Known(loaded, "kernel.modules") if isinstance(modules, Known) else modules
     gpus = [gpu for gpu in facts.value("gpus") or [] if gpu.get("vendor") in ("nvidia", "amd", "intel") and gpu.get("kind") != "integrated"]
     concerned = [{name: port[name] for name in OF_GPUS} for port in ports] if len(gpus) > 1 else []
     yield "rdma_ports_of_gpus", Known(concerned, PORTS) if seen and facts.known("gpus") else UNSEEN

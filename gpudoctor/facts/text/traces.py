@@ -19,8 +19,8 @@ _KERNEL = lazy(
 )
 _CONTAINER = lazy(
     r"\b(?:nvidia-container-cli|docker run|docker compose|docker-compose|podman run|OCI runtime|containerd|"
-    r"Apptainer|singularity exec|apptainer exec|(?:docker|podman) exec|in a (?:docker )?container|inside (?:the |a )?(?:docker|container)|"
-    r"kubectl|toolbox run)\b",
+    r"Apptainer|singularity exec|apptainer exec|(?:docker|podman) exec|"
+    r"in an? (?:[\w.-]{1,20} )?container\b|inside (?:the |a )?(?:docker|container)|kubectl|toolbox run)\b",
     re.IGNORECASE,
 )
 _NOT_STARTED = lazy(

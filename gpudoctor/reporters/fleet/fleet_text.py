@@ -86,19 +86,28 @@ def _about(state: HostState, width: int) -> Iterator[Line]:
 
 
 def _unusable(view: FleetView, width: int, most: int) -> Iterator[Line]:
-    bad = [each for each in view.hosts if each.usable is False or each.answer in ("failed", "refused")]
+    """Hosts with an error, and hosts that gave no result, of which it is not known whether they can be used."""
+    bad = [each for each in view.hosts if each.usable is False]
+    mute = [each for each in view.hosts if each.usable is None and each.answer in ("failed", "refused")]
     yield ()
-    if not bad:
+    if bad:
+        yield from _by_reason(f"{_hosts(len(bad))} cannot be used: ", "bad", bad, width, most)
+    else:
         good = sum(each.usable is True for each in view.hosts)
         yield (Span(f"{_hosts(good)} can be used; nothing speaks against a single host.", "good" if good else "warn"),)
-        return
-    yield from hanging((Span(f"{_hosts(len(bad))} cannot be used: ", "bad"),), fold([each.host for each in bad]), width)
-    by_reason: dict[str, list[str]] = {}
-    for each in bad:
-        by_reason.setdefault(each.reason, []).append(each.host)
-    ordered = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
-    for reason, hosts in ordered[:most]:
-        yield from _columns(fold(hosts), reason or "no result", width)
+    if mute:
+        yield ()
+        yield from _by_reason(f"{_hosts(len(mute))} gave no result: ", "warn", mute, width, most)
+
+
+def _by_reason(title: str, style: str, hosts: list[HostState], width: int, most: int) -> Iterator[Line]:
+    yield from hanging((Span(title, style),), fold([each.host for each in hosts]), width)
+    found: dict[str, list[str]] = {}
+    for each in hosts:
+        found.setdefault(each.reason, []).append(each.host)
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    for reason, alike in ordered[:most]:
+        yield from _columns(fold(alike), reason or "no result", width)
     yield from _more(len(ordered) - most, "reasons")
 
 

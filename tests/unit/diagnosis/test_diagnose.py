@@ -36,6 +36,18 @@ def test_eight_equal_gpus_are_eight_subjects_of_one_finding():
     assert finding.key == diagnose([check], facts(gpus=gpus[::-1]))[0][0].key
 
 
+def test_a_fault_of_a_device_concerns_the_stacks_that_support_its_maker():
+    check = make("stopped", for_each="gpus", stacks=["torch-cuda", "torch-xpu", "opencl"], problem={"fact": "gpu.stopped", "is": True})
+    makers = {"torch-cuda": ("nvidia",), "torch-xpu": ("intel",)}
+
+    def stacks(vendor):
+        known = facts(gpus=[{"name": "a card", "stopped": True, **({"vendor": vendor} if vendor else {})}])
+        return diagnose([check], known, makers=makers)[0][0].stacks
+
+    assert stacks("intel") == ("torch-xpu", "opencl") and stacks("nvidia") == ("torch-cuda", "opencl")
+    assert stacks(None) == ("torch-cuda", "torch-xpu", "opencl")
+
+
 def test_an_unknown_collection_leaves_the_check_undetermined():
     check = make("closed", for_each="gpus", problem={"fact": "gpu.access", "is": False})
     findings, traces = diagnose([check], Facts({"gpus": Unknown("timeout")}))

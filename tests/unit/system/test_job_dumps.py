@@ -43,6 +43,12 @@ def test_a_dump_becomes_lines_that_name_the_collective_and_where_it_is_called(wr
     ]
 
 
+def test_a_retired_collective_has_ended_although_the_group_names_an_earlier_one() -> None:
+    dump = dump_of(4, 3)
+    dump["pg_status"]["0"]["last_completed_collective"] = 1
+    assert "completed 3" in recorder_text(json.dumps(dump).encode(), "rank_0").decode()
+
+
 class Calls:
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return os.system, ("touch called",)

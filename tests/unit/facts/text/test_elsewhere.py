@@ -54,3 +54,10 @@ def test_the_system_at_hand_is(text: str, kind: str) -> None:
 def test_what_is_not_in_a_container_is_in_none() -> None:
     assert not read("Not in a container. I run it in a venv.").known("container.kind")
     assert read("It stops inside the container").value("platform.kind") == "container"
+    assert read("It stops in an nvidia-docker container").value("platform.kind") == "container"
+
+
+def test_the_prompt_says_where_a_message_comes_from_although_the_text_describes_the_host() -> None:
+    host = "Operating System: Debian GNU/Linux 12\n  Kernel: Linux 6.1.0-18-amd64\n"
+    assert read(f"{host}(container) $ clinfo -l\n").value("platform.kind") == "container"
+    assert read(f"{host}$ clinfo -l\n").value("platform.kind") == "linux"
