@@ -21,7 +21,8 @@ _CURE = re.compile(
 )
 _TWO_SENTENCES = re.compile(r"[.!?]\s+[A-Z][a-z]")
 UNPLAIN = re.compile(
-    r"\banew\b|\bmend(?:s|ed|ing)?\b|\btold\b|\bcan(?:not| not) be told\b|(?<!\bat )\brun times?\b|\bnought\b|\blets expect\b|\blike this one\b"
+    r"\banew\b|\bmend(?:s|ed|ing)?\b|\btold\b|\bcan(?:not| not) be told\b|(?<!\bat )\brun times?\b"
+    r"|\bnought\b|\blets expect\b|\blike this one\b"
     r"|\bas demanded\b|\bfrom which level\b|\bwithout a word\b|\bnobody (?:knows|tells)\b|\bwhole or not at all\b"
     r"|\blogs? in anew\b|\bis not here\b|\b(?:you|this user|this user or container) may not (?:open|read)\b",
     re.IGNORECASE,

@@ -37,6 +37,8 @@ class Evidence(Struct):
     """What the text runs on, most telling first: linux, wsl2, windows, macos, container."""
     frameworks: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Tables in the form of python.frameworks, from what a framework printed about itself."""
+    cut_names: set[str] = field(default_factory=set)
+    """Names of GPUs that a table cut short; each may be the beginning of another name in `gpus`."""
     recognised: list[str] = field(default_factory=list)
     """What readers found, for a person: 'collect_env', 'nvidia-smi'."""
     _doubted: set[str] = field(default_factory=set)

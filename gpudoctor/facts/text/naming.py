@@ -72,11 +72,16 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
             before = name[: found.start()]
             if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _THEN_A_PROCESSOR.match(name[found.end() :])):
                 continue
-            evidence.gpu(maker, _without_its_sentence(found[0]) if prose or _PROCESSOR.search(before) else _to_its_end(name, found.end()))
+            label = _without_its_sentence(found[0]) if prose or _PROCESSOR.search(before) else _to_its_end(name, found.end())
+            evidence.gpu(maker, label)
+            if _CUT.match(name, found.end()):
+                evidence.cut_names.add(label)
             return True
     return prose and bracket is not None and name_gpu(bracket[1], evidence, prose)
 
 
+_CUT = lazy(r" ?(?:\.\.\.|…)")
+"""nvidia-smi's table cuts long names: 'NVIDIA GeForce RTX 3050 ...'."""
 _SENTENCE = lazy(
     r"\s(?:a|after|again|and|any\w*|as|at|because|but|by|can|cannot|does|for|from|gets?|gives?|has|have|in|is|not|of|on|or|out|runs?|since|so|still|that|the|to|"
     r"under|using|was|when|while|with|works?)\b",

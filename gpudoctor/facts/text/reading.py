@@ -105,7 +105,10 @@ def _gpus(evidence: Evidence, facts: Facts) -> None:
         return
     gpus: list[dict[str, object]] = []
     listed: set[tuple[object, object]] = set()
+    whole = [name for _, name in evidence.gpus[:64] if name not in evidence.cut_names]
     for maker, name in evidence.gpus[:64]:
+        if name in evidence.cut_names and any(other.startswith(name) for other in whole):
+            continue
         gpu = named_gpu(maker, name, len(gpus))
         if (maker, name) in evidence.drivers:
             gpu["driver"] = evidence.drivers[maker, name]

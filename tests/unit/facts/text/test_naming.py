@@ -70,3 +70,10 @@ def test_the_compiler_of_the_kernel_is_no_system() -> None:
     assert read(text).value("os.version") is None
     assert read("Kernel built by gcc (Debian 12.2.0-14) 12.2.0, RTX 3060").value("os.version") is None
     assert read("RTX 3060 on Ubuntu 22.04.4-LTS").value("os.version") == "22.04"
+
+
+def test_a_name_that_a_table_cuts_is_the_card_whose_name_begins_so() -> None:
+    row = "|   0  NVIDIA GeForce RTX 4070 ...    Off |   00000000:01:00.0  On |                  N/A |"
+    assert [gpu["name"] for gpu in read(f"{row}\nGPU 0: NVIDIA GeForce RTX 4070 Ti").value("gpus")] == ["NVIDIA GeForce RTX 4070 Ti"]
+    assert len(read(f"{row}\nGPU 0: NVIDIA GeForce RTX 3060").value("gpus")) == 2
+    assert len(read(f"{row}\n").value("gpus")) == 1
