@@ -98,7 +98,9 @@ def _without_its_sentence(words: str) -> str:
 def _to_its_end(words: str, begin: int) -> str:
     """What a listing says of a device, up to an emphasis or a remark behind the product's name, which ends at `begin`."""
     end = _NAME_ENDS.search(words, begin)
-    if end and any(pattern.search(words, end.end()) for _, pattern in MAKERS):  # 'DG2 (Arc A770)': the chip, then the product
+    if (
+        end and ")" in words[end.end() :] and any(pattern.search(words, end.end()) for _, pattern in MAKERS)
+    ):  # 'DG2 (Arc A770)': the chip, then the product
         return words
     return (words[: end.start()] if end else words).strip(" *")
 
