@@ -82,3 +82,7 @@ def test_a_name_that_a_table_cuts_is_the_card_whose_name_begins_so() -> None:
 def test_a_remark_in_brackets_is_no_part_of_a_name_and_its_id_no_second_card() -> None:
     (card,) = read("- GPU: Intel Arc A750 (DG2, PCI ID `8086:56a1`)\n- Kernel driver: i915\n").value("gpus")
     assert card["name"] == "Intel Arc A750"
+
+
+def test_a_driver_is_no_card() -> None:
+    assert [gpu["name"] for gpu in read("GeForce driver 566.03 with an RTX 4080, GeForce Experience is off").value("gpus")] == ["RTX 4080"]
