@@ -74,6 +74,7 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
             if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _THEN_A_PROCESSOR.match(name[found.end() :])):
                 continue
             label = _without_its_sentence(found[0]) if prose or _PROCESSOR.search(before) else _to_its_end(name, found.end())
+            label += ")" * (label.count("(") - label.count(")") == 1)  # 'gfx906 (Radeon VII, device 0)', of which a comma ends the part
             evidence.gpu(maker, label)
             if _CUT.match(name, found.end()):
                 evidence.cut_names.add(label)

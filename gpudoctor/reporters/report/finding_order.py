@@ -42,12 +42,18 @@ def _matters(finding: Finding) -> bool:
 def question_of(finding: Finding) -> str:
     """The question for a person: the check's own, else its title as a question."""
     title = finding.title
-    if ": " in title and not finding.ask:
+    if finding.ask:
+        return finding.ask
+    if ": " in title or not _plain(title):
         return f"Is this the problem? {title}"
-    return finding.ask or f"Is this the problem: {title[:1].lower() + title[1:] if _plain(title) else title}?"
+    return f"Is this the problem: {title[:1].lower()}{title[1:]}?"
+
+
+_BEGINNINGS = frozenset(
+    "A All An Another Each Every Half In More Most No Nothing On One Only Other Several Some The There These This Two You".split()
+)
 
 
 def _plain(title: str) -> bool:
-    """Whether the first word of a title is an ordinary word and not a name."""
-    first = title.split(" ")[0]
-    return first[:1].isupper() and first[1:].islower()
+    """Whether the first word of a title is written small within a sentence, which a name is not."""
+    return title.split(" ")[0] in _BEGINNINGS
