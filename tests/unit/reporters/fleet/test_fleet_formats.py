@@ -49,7 +49,8 @@ def test_text_has_every_part_in_eighty_columns() -> None:
     shown = fleet_text.render(FULL, Terminal(width=80))
     assert max(map(len, shown.splitlines())) <= 80 and "\x1b" not in shown
     for words in (
-        "17 hosts", "3 hosts cannot be used: gpu[03,13-14]", "1 host gave no result: gpu15", "silent    gpu16", "ssh: connection refused", "Not like the others",
+        "17 hosts", "3 hosts cannot be used: gpu[03,13-14]", "1 host gave no result: gpu15", "silent    gpu16",
+        "ssh: connection refused", "Not like the others",
         "535.1, usually 550.54", "confirmed gpu03", "No driver is loaded", "gpudoctor show no-driver", "dcgm Memory on gpu14",
         "525.0 before, 550.54 now",
     ):  # fmt: skip
