@@ -19,7 +19,7 @@ from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, use
 from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
-from gpudoctor.facts.derive import measured, package_commands, pip_commands
+from gpudoctor.facts.derive import measured, package_commands, pip_commands, shell_commands
 from gpudoctor.facts.measurement_store import LastRun, last_measurements, recorded_runs
 from gpudoctor.facts.tool_messages import said
 from gpudoctor.knowledge.compiled_catalogue import Entry
@@ -339,7 +339,7 @@ def judge(
 
 def _for_this_system(finding: Finding, manager: str, platform: str, python: pip_commands.Interpreter | None) -> Finding:
     """The finding with its commands in the syntax of the system's shell and package manager, and for the interpreter that was examined."""
-    before = package_commands.here(finding.advice.commands, manager)
+    before = shell_commands.for_shell(platform, package_commands.here(finding.advice.commands, manager))
     commands = pip_commands.here(pip_commands.quoted_for(platform, before), python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
     gather_machine = pip_commands.here((finding.look,), python)[0]

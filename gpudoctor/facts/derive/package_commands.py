@@ -25,8 +25,8 @@ _SAME = {
 
 
 def here(commands: Iterable[str], manager: str) -> tuple[str, ...]:
-    """The commands in the form that this system understands, without those that have none. `manager`: apt, dnf, zypper, pacman, apk, or ''
-    where it is unknown, which leaves all as they are."""
+    """The commands in the form that this system understands, without those that have none. `manager`: apt, dnf, zypper, pacman, apk or
+    another one, whose names are not known here; or '' where it is unknown, which leaves all as they are."""
     if manager in ("", "apt"):
         return tuple(commands)
     return tuple(said for command in commands if (said := _translated(command, manager)))

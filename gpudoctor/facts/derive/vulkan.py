@@ -14,6 +14,11 @@ _USERS = ("vulkan", "kp", "kompute", "taichi", "wgpu", "slangpy", "gpt4all")
 """Python packages that compute with Vulkan."""
 _UNSAID = Unknown("not recorded")
 _PROCESSOR = ("cpu",)
+_LEAVING_OUT = (
+    "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DEVICE_ID_FILTER", "VK_LOADER_VENDOR_ID_FILTER",
+    "VK_LOADER_DRIVER_ID_FILTER",
+)  # fmt: skip
+"""Variables by which the loader drops drivers or devices. VK_LOADER_DEVICE_SELECT only sorts them."""
 
 
 def _lists(device: Mapping[str, Any], gpu: Mapping[str, Any], alone: bool) -> bool:
@@ -56,6 +61,19 @@ def _wanted(facts: Facts) -> bool | Unknown:
     return False if distributions is not None and packages is not None else Unknown("not recorded")
 
 
+def _left_out_by(facts: Facts) -> Fact:
+    """'NAME=value' of the variable that leaves drivers or devices out of every listing. Mesa's layer drops the others only where it is told
+    to show one device alone, by an exclamation mark or by the variable that forces the default."""
+    if not facts.known("env"):
+        return _UNSAID
+    env = {name: str(value) for name, value in (facts.value("env") or {}).items() if value}
+    names = [name for name in _LEAVING_OUT if name in env]
+    names += [name for name in ("MESA_VK_DEVICE_SELECT", "DRI_PRIME") if env.get(name, "").endswith("!")]
+    if env.get("MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE", "0") != "0":
+        names.append("MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE")
+    return Known(f"{names[0]}={env[names[0]]}", "env") if names else Absent("env")
+
+
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     devices, icds = facts.value("vulkan.devices"), facts.value("vulkan.icds")
     reason = facts.get("vulkan.devices")
@@ -72,6 +90,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         yield "vulkan.gpu_seen", Known(any(device.get("vendor") not in _PROCESSOR for device in devices), "vulkan.devices")
         twice = _twice(devices, facts)
         yield "vulkan.twice", Known(twice, "vulkan.devices") if twice else Absent("vulkan.devices")
+    yield "vulkan.left_out_by", _left_out_by(facts)
     active = [icd for icd in icds or [] if icd.get("active")]
     yield "vulkan.drivers", Known(sorted({str(icd["driver"]) for icd in active}), "vulkan.icds") if icds is not None else _UNSAID
 
@@ -110,6 +129,7 @@ DERIVATION = Derivation(
         FactSpec("vulkan.names", "list", "Vulkan devices by name"),
         FactSpec("vulkan.gpu_seen", "bool", "Vulkan lists a GPU"),
         FactSpec("vulkan.twice", "text", "the two drivers that list one card"),
+        FactSpec("vulkan.left_out_by", "text", "the variable that leaves drivers or devices out of the listing, with its value"),
         FactSpec("vulkan.drivers", "list", "drivers whose manifests the loader reads"),
     ),
     derive=derive,

@@ -116,6 +116,9 @@ def _suse(facts: Facts) -> bool:
     return any("suse" in name or name == "sles" for name in _family(facts))
 
 
+_OF_SYSTEM = {"alpine": "apk", "nixos": "nix", "gentoo": "portage", "void": "xbps", "solus": "eopkg", "clear-linux-os": "swupd"}
+
+
 def _manager_of(facts: Facts) -> str | None:
     family = _family(facts)
     if family & {"debian", "ubuntu", "linuxmint", "pop"}:
@@ -124,14 +127,16 @@ def _manager_of(facts: Facts) -> str | None:
         return "zypper"
     if family & {"fedora", "rhel", "centos", "rocky", "almalinux", "amzn"}:
         return "dnf"
-    return "pacman" if family & {"arch", "manjaro", "endeavouros", "cachyos"} else "apk" if "alpine" in family else None
+    if family & {"arch", "manjaro", "endeavouros", "cachyos"}:
+        return "pacman"
+    return next((manager for name, manager in _OF_SYSTEM.items() if name in family), None)
 
 
 PROBE = Probe(
     "packages",
     (
         FactSpec("packages", "map", "installed system packages: name to version"),
-        FactSpec("packages.manager", "text", "apt, dnf, zypper, pacman or apk"),
+        FactSpec("packages.manager", "text", "apt, dnf, zypper, pacman, apk, or another system's (nix, portage …)"),
     ),
     collect,
     needs=("os.id", "os.id_like"),

@@ -1,4 +1,4 @@
-"""Whether a person's line announces the message of a program that stands below it: 'I get this error:'."""
+"""Whether a line announces the message of a program that stands below it: 'I get this error:', 'init.py:209: UserWarning:'."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gpudoctor.model.signature import Numbered
 _REACH = 3
 """Lines above in which the announcement stands; those between are empty."""
 _ANNOUNCING = lazy(
-    r"(?:\b(?:errors?|messages?|warnings?|exceptions?|says?|reports?|prints?|complains?|fails?|failed|the following)\b[^:：]{0,40}|"
+    r"(?:\b(?:\w{0,40}errors?|messages?|\w{0,40}warnings?|exceptions?|says?|reports?|prints?|complains?|fails?|failed|the following)\b"
+    r"[^:：]{0,40}|"
     r"(?:报错|错误|エラー|Fehler(?:meldung)?)[^:：]{0,20})[:：]\s{0,4}$",
     re.IGNORECASE,
 )

@@ -13,7 +13,8 @@ _NVIDIA = (
     r"(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX)[ -]?(?:PRO )?A?\d{3,5}(?: ?(?:Ti|SUPER|Ada|Blackwell|Max-Q|Laptop))*|"
     r"(?:NVIDIA |Tesla )(?:[AHBLVPTK]\d{1,3}\w?(?:-\w+)*|GH200|GB[123]00|Titan[\w ]{0,4}|Quadro[\w ]{0,12}|Jetson[\w ]{0,16}|"
     r"RTX[\w ]{0,12})|"
-    r"\b(?:[AHB]100|[HB]200|GH200|GB[123]00|L40S?|A6000|A40|V100|Titan (?:RTX|V|Xp?))\b|GeForce(?: [\w ]{2,20})?|Quadro \w+|Jetson \w+"
+    r"\b(?:[AHB]100|[HB]200|GH200|GB[123]00|L40S?|A6000|A40|V100|Titan (?:RTX|V|Xp?))\b|"
+    r"GeForce(?! (?:drivers?|game|experience|now)\b)(?: [\w ]{2,20})?|Quadro \w+|Jetson \w+"
 )
 _AMD = (
     r"(?:AMD )?(?:Radeon )?(?:RX|Pro W|PRO W|W|AI PRO R)[ -]?[4-9]\d{2,3}S?(?: ?(?:XTX?|GRE|M|S)\b)?|(?:AMD )?Instinct \w+|"
@@ -98,7 +99,9 @@ def _without_its_sentence(words: str) -> str:
 def _to_its_end(words: str, begin: int) -> str:
     """What a listing says of a device, up to an emphasis or a remark behind the product's name, which ends at `begin`."""
     end = _NAME_ENDS.search(words, begin)
-    if end and any(pattern.search(words, end.end()) for _, pattern in MAKERS):  # 'DG2 (Arc A770)': the chip, then the product
+    if (
+        end and ")" in words[end.end() :] and any(pattern.search(words, end.end()) for _, pattern in MAKERS)
+    ):  # 'DG2 (Arc A770)': the chip, then the product
         return words
     return (words[: end.start()] if end else words).strip(" *")
 

@@ -22,6 +22,7 @@ def role(above: str, message: str = _MESSAGE) -> str:
         "Starting the demo ends with this error:",
         "If I take the second card instead, I get the message:",
         "The program prints the following:",
+        "/srv/env/lib/loader/__init__.py:88: UserWarning:",
         "运行时直接报错：",
         "Die Fehlermeldung:",
     ],

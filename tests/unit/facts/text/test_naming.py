@@ -77,3 +77,12 @@ def test_a_name_that_a_table_cuts_is_the_card_whose_name_begins_so() -> None:
     assert [gpu["name"] for gpu in read(f"{row}\nGPU 0: NVIDIA GeForce RTX 4070 Ti").value("gpus")] == ["NVIDIA GeForce RTX 4070 Ti"]
     assert len(read(f"{row}\nGPU 0: NVIDIA GeForce RTX 3060").value("gpus")) == 2
     assert len(read(f"{row}\n").value("gpus")) == 1
+
+
+def test_a_remark_in_brackets_is_no_part_of_a_name_and_its_id_no_second_card() -> None:
+    (card,) = read("- GPU: Intel Arc A750 (DG2, PCI ID `8086:56a1`)\n- Kernel driver: i915\n").value("gpus")
+    assert card["name"] == "Intel Arc A750"
+
+
+def test_a_driver_is_no_card() -> None:
+    assert [gpu["name"] for gpu in read("GeForce driver 566.03 with an RTX 4080, GeForce Experience is off").value("gpus")] == ["RTX 4080"]
