@@ -149,6 +149,8 @@ _OF_CHANGES = (
 )
 _CHANGE = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$", re.IGNORECASE)
 """A heading of the form of a change: what it describes, it repairs."""
+_CLOSES = lazy(r"^\s*(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+#\d+\W{0,2}$", re.IGNORECASE)
+"""The line of a change that names the report which it answers: 'Fixes #12'."""
 _ADDRESS = lazy(r"https?://\S+|\b[\w-]+\.(?:sh|bat|py|md|txt|ps1)\b")
 """An address, or the name of a file: 'install.sh' and '…/system-requirements.html' are no words of a manual."""
 _TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
@@ -188,7 +190,7 @@ def kind_of(lines: Sequence[Numbered]) -> str:
         return MANUAL
     if sum(map(_matches(_SPEAKER), texts)) >= 2 or sum(map(_matches(_ENTRY), texts)) >= 2:
         return MANUAL
-    if any(map(_matches(_TRAILER), texts[-4:])) or any(map(_matches(_CHANGE), texts)):
+    if any(map(_matches(_TRAILER), texts[-4:])) or any(map(_matches(_CHANGE), texts)) or any(map(_matches(_CLOSES), texts)):
         return NOTES
     if _complains(texts[0]):
         return REPORT

@@ -15,6 +15,11 @@ _PIP_HEAD = lazy(r"^Package\s+Version\b")
 _PIP_ROW = lazy(rf"^(?P<name>[A-Za-z][\w.\-]*)\s+(?P<version>{_VERSION})(?:\s+\S.*)?$")
 _CONDA_HEAD = lazy(r"^# packages in environment at|^# Name\s+Version\s+Build|^\s*Name\s+Version\s+Build")
 _PINNED = lazy(rf"(?<![\w.\-])(?P<name>[A-Za-z][\w.\-]*)(?:\[[\w,\-]+\])?==(?P<version>{_VERSION})(?![\w*])")
+_BUILD_ASKED = lazy(
+    r"\s(?:--index-url|-i)[= ]https://download\.pytorch\.org/whl/(?:nightly/|test/)?(?P<build>xpu|cu\d{2,3}|rocm\d[\d.]{0,6})/?(?=\s|$)"
+)
+"""The index of one build of PyTorch: its wheels of torch 2.9.1 are called 2.9.1+cu128, though the command says `torch==2.9.1`."""
+_OF_PYTORCH = ("torch", "torchvision", "torchaudio")
 _FROZEN = lazy(rf"(?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})")
 _SHOWN = lazy(r"^Name: (?P<name>[\w.\-]+)$")
 _INSTALLED = lazy(r"^\s*Successfully installed (?P<list>.+)$")
@@ -71,11 +76,17 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         for pinned in _PINNED.finditer(text[:2000]):
             for_some_systems = re.match(r"\s*;", text[pinned.end() :])  # an environment marker, which may not hold here
             if RELEVANT.match(normalise(pinned["name"])) and not for_some_systems:
-                wanted.append((pinned["name"], pinned["version"]))
+                wanted.append((pinned["name"], _as_wheel(pinned["name"], pinned["version"], text)))
     installed_names = set(evidence.packages)
     for name, version in wanted:  # a pinned version counts where the text shows none that is installed, and names one release
         if normalise(name) not in installed_names:
             evidence.package(name, version)
+
+
+def _as_wheel(name: str, version: str, command: str) -> str:
+    """The version with the local part that the wheel of the command's index has."""
+    asked = _BUILD_ASKED.search(command) if normalise(name) in _OF_PYTORCH and "+" not in version else None
+    return f"{version}+{asked['build']}" if asked else version
 
 
 def _whole_listing(section: Section, evidence: Evidence) -> None:

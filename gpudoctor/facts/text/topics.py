@@ -61,10 +61,13 @@ LOOKED_AT = 100_000
 _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
 """A row that states an absence: 'ROCM used to build PyTorch: N/A'."""
 
+_PLATFORM_LEFT_OUT = r"^[^\n]{0,80}\b(?:checking if \w+ platform is available|\w+ platform is not available because:)[^\n]*$"
+"""vLLM tries each platform in turn and names, for each one that is not there, the package that it misses."""
+
 
 def vendors_of(lower: str, evidence: Evidence) -> list[str]:
     """Vendors whose cards or stacks the text shows. The vendor of a processor does not count."""
-    text = re.sub(_NONE_OF_IT, "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
+    text = re.sub(f"{_NONE_OF_IT}|{_PLATFORM_LEFT_OUT}", "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
     named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
     by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
     shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
@@ -75,7 +78,7 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
     """Stacks that the text mentions, the most frequent first."""
-    text = _unambiguous(lower[:LOOKED_AT])
+    text = re.sub(_PLATFORM_LEFT_OUT, "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
     counts = {stack: sum(1 for _ in re.finditer(_any(*names.words), text)) for stack, names in all_names().items() if names.words}
     if not counts["tensorflow"] and "torch_xla" not in text:
         counts["jax"] += len(re.findall(_XLA, text))

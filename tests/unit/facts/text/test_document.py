@@ -85,3 +85,10 @@ def test_the_form_of_a_change_is_no_report(heading: str) -> None:
     text = f"# Loader: keep the first error\n\nThe message of the render node was lost.\n\n## {heading}\n\n- ran it by hand\n"
     assert kind_of(lines_of(text)) == NOTES
     assert kind_of(lines_of(text + "\n### Steps to reproduce\n\nstart it\n")) == REPORT
+
+
+@pytest.mark.parametrize("line", ["Fixes #12.", "Closes: #7", "resolves #1203"])
+def test_a_line_that_closes_a_report_makes_a_change(line: str) -> None:
+    text = f"# launcher: a flag for the interface\n\n{line}\n\nThe flag was set too late. Now it is set first.\nI saw `NCCL WARN` before.\n"
+    assert kind_of(lines_of(text)) == NOTES
+    assert kind_of(lines_of(text.replace(line, f"It may be that this {line.lower()} and more, I am not sure"))) == REPORT

@@ -60,3 +60,14 @@ def test_graphcores_processor_beside_a_cpu_of_amd() -> None:
 def test_the_npus_own_words_name_amd() -> None:
     for text in ("amdxdna is loaded", "xrt-smi examine", "the driver of xdna"):
         assert vendors_of(text, Evidence()) == ["amd"]
+
+
+def test_a_platform_that_vllm_leaves_out_is_no_topic() -> None:
+    text = (
+        "debug 10-02 09:14:20 [__init__.py:142] checking if xpu platform is available.\n"
+        "debug 10-02 09:14:20 [__init__.py:146] xpu platform is not available because: no module named 'intel_extension_for_pytorch'\n"
+        "debug 10-02 09:14:20 [__init__.py:120] rocm platform is not available because: no module named 'amdsmi'\n"
+    )
+    assert stacks_of(text, Evidence(), Facts()) == []
+    assert vendors_of(text, Evidence()) == []
+    assert "torch-xpu" in stacks_of(text + "torch.xpu.is_available() is true", Evidence(), Facts())

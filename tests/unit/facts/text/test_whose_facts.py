@@ -112,3 +112,17 @@ def test_the_system_is_known_where_one_is_named() -> None:
     assert read("It works on Windows 11 and fails on Ubuntu 22.04").value("platform.kind") == "linux"
     assert not read("It was seen on Windows 11 and on Ubuntu 22.04").known("platform.kind")
     assert read("Ubuntu 22.04 in WSL2 on Windows 11").value("platform.kind") == "wsl2"
+
+
+@pytest.mark.parametrize(
+    ("command", "version"),
+    [
+        ("pip install torch==2.7.0 --index-url https://download.pytorch.org/whl/xpu", "2.7.0+xpu"),
+        ("pip install torch==2.9.1 -i https://download.pytorch.org/whl/cu128/", "2.9.1+cu128"),
+        ("pip install torch==2.8.0 --index-url=https://download.pytorch.org/whl/test/rocm6.4", "2.8.0+rocm6.4"),
+        ("pip install torch==2.7.0+cpu --index-url https://download.pytorch.org/whl/xpu", "2.7.0+cpu"),
+        ("pip install torch==2.7.0 --index-url https://mirror.example.org/whl/xpu", "2.7.0"),
+    ],
+)
+def test_a_pinned_torch_is_the_wheel_of_the_index_that_its_command_names(command: str, version: str) -> None:
+    assert packages(command) == {"torch": version}
