@@ -10,6 +10,11 @@ from msgspec import Struct
 from gpudoctor.model.report import Finding
 
 MOST = 3
+_OPENINGS = frozenset(
+    "A All An Another Building Each Every In Installing Memory Most No Nothing On One Only Other Out Packages Programs Several "
+    "The There This Two Under You".split()
+)
+"""Words that open a title and are no names: they begin with a small letter within a sentence."""
 
 
 class Arranged(Struct, frozen=True):
@@ -49,5 +54,4 @@ def question_of(finding: Finding) -> str:
 
 def _plain(title: str) -> bool:
     """Whether the first word of a title is an ordinary word and not a name."""
-    first = title.split(" ")[0]
-    return first[:1].isupper() and first[1:].islower()
+    return title.split(" ")[0] in _OPENINGS
