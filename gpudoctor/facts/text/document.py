@@ -132,13 +132,14 @@ _OF_FORMS = (
     "what (?:has )?happened",
     "what did you (?:do|expect|see)",
     r"what (?:is|was) the (?:problem|bug|issue)",
+    r"(?:what|which) .{1,60} (?:are you (?:using|running|seeing|on)|is your|is running|did you|do you (?:use|have))",
     r"(?:actual|current|observed|expected) (?:behaviou?r|results?|output)",
     r"(?:(?:steps|how) )?to reproduce",
     r"(?:step-by-step |minimal |steps for )?(?:reproduction|repro)(?: steps| script| code)?\W{0,4}$",
     r"(?:relevant |debug |error )(?:logs?|log output|message|/ output)\W{0,4}$",
 )
 _FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?(?:\W{{0,4}}|\d[.)] )(?:{'|'.join(_OF_FORMS)})(?!\w)", re.IGNORECASE)
-"""A heading of the form in which a project asks for reports: 'Actual behavior', 'Steps to reproduce'."""
+"""A heading of the form in which a project asks for reports: 'Actual behavior', 'Which version are you using?'."""
 _OF_CHANGES = (
     "test plan",
     "type of change",

@@ -33,6 +33,14 @@ def test_a_filled_form_is_a_report_though_nobody_says_i(heading: str) -> None:
     assert kind(FORM.format(first=heading)) == REPORT
 
 
+@pytest.mark.parametrize(
+    "heading",
+    ["Which release are you using?", "What computer do you have?", "What version of Linux is running?", "Which card is your first one?"],
+)
+def test_a_form_that_asks_for_the_machine_is_a_report(heading: str) -> None:
+    assert kind(FORM.format(first=heading)) == REPORT
+
+
 def test_questions_under_other_headings_are_a_manual() -> None:
     assert kind(FORM.format(first="How is the second card chosen?")) == MANUAL
 
