@@ -148,8 +148,13 @@ _OF_CHANGES = (
     "changelogs?",
     "modifications",
 )
-_CHANGE = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$", re.IGNORECASE)
-"""A heading of the form of a change: what it describes, it repairs."""
+_CHANGE = lazy(
+    rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$|"
+    r"^(?:this|the) (?:PR|pull request|MR|merge request|patch|commit) (?:also )?"
+    r"(?:add|fix|chang|updat|remov|introduc|improv|document)e?s\b",
+    re.IGNORECASE,
+)
+"""A heading of the form of a change, or its sentence about itself: what it describes, it repairs."""
 _ADDRESS = lazy(r"https?://\S+|\b[\w-]+\.(?:sh|bat|py|md|txt|ps1)\b")
 """An address, or the name of a file: 'install.sh' and '…/system-requirements.html' are no words of a manual."""
 _TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
@@ -166,7 +171,8 @@ _OF_A_RUN = (
     r"^\s*\[\s*\d+\.\d{3,}\]",
     r"^\s*\[\d\d:\d\d:\d\d[.,]\d{1,9}\] \S",
     r"^[EWIF]\d{4} ",
-    r"^(?:ERROR|WARNING|INFO|error|fatal)\b[: ]",
+    r"^(?:ERROR|WARNING|INFO)\b[: ]",
+    r"^(?:error|fatal)(?::| [A-Z\d(\[])",
     r"^\$ ",
     "^>>> ",
     r"^[\w.]+Error: ",

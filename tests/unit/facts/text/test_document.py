@@ -93,3 +93,25 @@ def test_the_form_of_a_change_is_no_report(heading: str) -> None:
     text = f"# Loader: keep the first error\n\nThe message of the render node was lost.\n\n## {heading}\n\n- ran it by hand\n"
     assert kind_of(lines_of(text)) == NOTES
     assert kind_of(lines_of(text + "\n### Steps to reproduce\n\nstart it\n")) == REPORT
+
+
+_CHANGE = """Guide: say what to do about old cards
+
+The page lists a build that lacks them, and readers see one of
+
+- `CUDA error: no kernel image is available for execution on the device`
+- a warning that the card is not supported, which comes before the
+error that ends the program.
+
+{sentence} and a table.
+"""
+
+
+@pytest.mark.parametrize("sentence", ["This PR adds a paragraph", "The patch also fixes the link", "This merge request updates the page"])
+def test_a_change_that_speaks_of_itself_is_no_report(sentence: str) -> None:
+    assert kind(_CHANGE.format(sentence=sentence)) == NOTES
+
+
+@pytest.mark.parametrize("line", ["error: cannot open the device", "ERROR the device is lost", "fatal: no device"])
+def test_a_change_with_a_log_is_read_line_by_line(line: str) -> None:
+    assert kind(f"{_CHANGE.format(sentence='This PR adds a paragraph')}\n{line}\n") == REPORT
