@@ -3,9 +3,9 @@
 
     python gpudoctor-env.py            also: curl -sL URL | python -, or python -I gpudoctor-env.py
 
-It reads files and runs programs that only print; it changes nothing, needs no package, no root and no network, and ends within 20 seconds.
+It reads files and runs programs that only print; it changes nothing, needs no package, root or network, and ends within 20 seconds.
 Names of people, hosts, folders and projects, addresses, serial numbers and secrets do not leave: only known words and short numbers do.
-Python 3.8 and newer. Made by gpudoctor's docs/env_script.py from gpudoctor/envtext; to read its text: gpudoctor explain FILE
+Python 3.8 and newer. Made by docs/env_script.py of gpudoctor from gpudoctor/envtext. Read its text: gpudoctor explain FILE
 """
 from __future__ import annotations
 
@@ -235,17 +235,17 @@ jit kern kgspbootgsprm khr kib km{d,g,od} kube{let,pods} kunlun la{ke,nes,pack,p
 linuxmint llvmpipe lmem lo{adlibrary,gname,velace,wvram} lsmod lts lunar lustre lvp lxcfs ma{li,njaro,nylinux,tmul} mbits mei
 met{al,ax,eor} mgag mhz mi{b,g,graphx,niconda,niforge,nutes,t} mlx mmcv mo{bile,ltenvk,unt} mpi mtl mtu mus{a,l,llinux} na{no,tten,vi} neo
 neuron nfs ni{c,ghtly,nja,x,xos} nnvv no{ble,isy,va} nv{dm,idiactl,idiafb,k,link,lt,mii,mlerror,shmem,smi,switch,toolsext,vm} offload
-on{eccl,line,nx} oom op{enmp,erstate,s,timum} orca orin overlay{,fs} pa{ge,nfrost,nther,nvk,ravirtual,rity,rtner,scal,ssthrough,thfinder}
-pciback pdev pe{ermem,ntium,rf,rsistence} phb pi{n,x,xi} pjrt pkcs plugin pnpdeviceid po{d,dman,etry,nte,rtage,wersave,wervr} ppc
-privateuse{,one} pro{chot,prietary,tobuf} pstate psu pt{hread,x,xas} pubkey pve pxb py{built,d,env,have,opencl,poetry,py} qcom qnn
-qu{adro,alcomm,ot} ra{deonsi,dv,ptor,spi,tl,y} rbln rcs rdering re{cogni,covery,fus,plicas,sident} retire{d,ment} rhel ri{ng,scv,sky}
-rminitadapter roc{e,ep,k,kchip,ky} ro{m,otless,setta,ute} rpi runtimeerror ryzen sageattention satisfies scatter sched sec{ded,ret,ure}
-severity sgl sh{aderfloat,ims,m,owallinfo} si{bling,gsegv,licon} skylake sles slowdown smb{,fs} softpipe solus spconv spyre sram sse sshfs
-st{olen,rategy,uck,udio} su{bgroup,do,se} sve sw{ap,iftshader,upd} sxm tbbroot tcmlib te{mperature,nsor,sla} th{ermal,or,rottle,roughput}
-timedout titan toolbox topo tpu tr{aining,ansformers,ixie} tur{ing,nip} ubuntu udev uhd umd
-un{correctable,healthy,licensed,parsable,sloth} userprofile utilization uverbs vbios ve{ga,n,nus,rb,rification} vgpu virt{io,iofs,ualenvs}
-vitis{,ai} vlk vmid volatile vsec watermark wddm wedged whisper{,x} wildcat windows{apps,ml} work{load,space} wslenv xanmod xbps xdg xen
-xeon xgmi xnnpack xorg xtx zink zluda znver zypper
+on{eccl,line,nx} oom op{enmp,erstate,s,timum} orca orin outdated overlay{,fs}
+pa{ge,nfrost,nther,nvk,ravirtual,rity,rtner,scal,ssthrough,thfinder} pciback pdev pe{ermem,ntium,rf,rsistence} phb pi{n,x,xi} pjrt pkcs
+plugin pnpdeviceid po{d,dman,etry,nte,rtage,wersave,wervr} ppc privateuse{,one} pro{chot,prietary,tobuf} pstate psu pt{hread,x,xas} pubkey
+pve pxb py{built,d,env,have,opencl,poetry,py} qcom qnn qu{adro,alcomm,ot} ra{deonsi,dv,ptor,spi,tl,y} rbln rcs rdering
+re{cogni,covery,fus,plicas,sident} retire{d,ment} rhel ri{ng,scv,sky} rminitadapter roc{e,ep,k,kchip,ky} ro{m,otless,setta,ute} rpi
+runtimeerror ryzen sageattention satisfies scatter sched sec{ded,ret,ure} severity sgl sh{aderfloat,ims,m,owallinfo} si{bling,gsegv,licon}
+skylake sles slowdown smb{,fs} softpipe solus spconv spyre sram sse sshfs st{olen,rategy,uck,udio} su{bgroup,do,se} sve
+sw{ap,iftshader,upd} sxm tbbroot tcmlib te{mperature,nsor,sla} th{ermal,or,rottle,roughput} timedout titan toolbox topo tpu
+tr{aining,ansformers,ixie} tur{ing,nip} ubuntu udev uhd umd un{correctable,healthy,licensed,parsable,sloth} userprofile utilization uverbs
+vbios ve{ga,n,nus,rb,rification} vgpu virt{io,iofs,ualenvs} vitis{,ai} vlk vmid volatile vsec watermark wddm wedged whisper{,x} wildcat
+windows{apps,ml} work{load,space} wslenv xanmod xbps xdg xen xeon xgmi xnnpack xorg xtx zink zluda znver zypper
 """
 
 

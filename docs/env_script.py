@@ -78,9 +78,9 @@ HEAD = '''#!/usr/bin/env python3
 
     python gpudoctor-env.py            also: curl -sL URL | python -, or python -I gpudoctor-env.py
 
-It reads files and runs programs that only print; it changes nothing, needs no package, no root and no network, and ends within 20 seconds.
+It reads files and runs programs that only print; it changes nothing, needs no package, root or network, and ends within 20 seconds.
 Names of people, hosts, folders and projects, addresses, serial numbers and secrets do not leave: only known words and short numbers do.
-Python 3.8 and newer. Made by gpudoctor's docs/env_script.py from gpudoctor/envtext; to read its text: gpudoctor explain FILE
+Python 3.8 and newer. Made by docs/env_script.py of gpudoctor from gpudoctor/envtext. Read its text: gpudoctor explain FILE
 """
 from __future__ import annotations
 

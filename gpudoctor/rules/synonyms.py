@@ -12,7 +12,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "could not find", "finds no", "found no", "not recogni", "n't recogni", "unrecogni", "not list", "n't list", "lists no",
         "not show", "n't show", "shows no", "not appear", "n't appear", "not see", "n't see", "sees no", "not visible", "invisible",
         "not available", "unavailable", "isn't there", "not there", "disappear", "vanish", "is missing", "are missing", "not picked up",
-        "not pick up", "not identif", "not enumerat",
+        "not pick up", "not identif", "not enumerat", "fail to find", "fails to find", "failed to find", "fail to detect",
+        "fails to detect", "failed to detect", "unable to find", "unable to detect",
     ),
     "only-some": (
         "shows only", "only shows", "lists only", "only lists", "sees only", "only sees", "finds only", "only finds", "detects only",

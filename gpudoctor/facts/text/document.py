@@ -132,13 +132,14 @@ _OF_FORMS = (
     "what (?:has )?happened",
     "what did you (?:do|expect|see)",
     r"what (?:is|was) the (?:problem|bug|issue)",
+    r"(?:what|which) .{1,60} (?:are you (?:using|running|seeing|on)|is your|is running|did you|do you (?:use|have))",
     r"(?:actual|current|observed|expected) (?:behaviou?r|results?|output)",
     r"(?:(?:steps|how) )?to reproduce",
     r"(?:step-by-step |minimal |steps for )?(?:reproduction|repro)(?: steps| script| code)?\W{0,4}$",
     r"(?:relevant |debug |error )(?:logs?|log output|message|/ output)\W{0,4}$",
 )
 _FORM = lazy(rf"^\s{{0,3}}(?:#{{1,5}}|\*\*)\s?(?:\W{{0,4}}|\d[.)] )(?:{'|'.join(_OF_FORMS)})(?!\w)", re.IGNORECASE)
-"""A heading of the form in which a project asks for reports: 'Actual behavior', 'Steps to reproduce'."""
+"""A heading of the form in which a project asks for reports: 'Actual behavior', 'Which version are you using?'."""
 _OF_CHANGES = (
     "test plan",
     "type of change",
@@ -147,8 +148,13 @@ _OF_CHANGES = (
     "changelogs?",
     "modifications",
 )
-_CHANGE = lazy(rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$", re.IGNORECASE)
-"""A heading of the form of a change: what it describes, it repairs."""
+_CHANGE = lazy(
+    rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$|"
+    r"^(?:this|the) (?:PR|pull request|MR|merge request|patch|commit) (?:also )?"
+    r"(?:add|fix|chang|updat|remov|introduc|improv|document)e?s\b",
+    re.IGNORECASE,
+)
+"""A heading of the form of a change, or its sentence about itself: what it describes, it repairs."""
 _CLOSES = lazy(r"^\s*(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+#\d+\W{0,2}$", re.IGNORECASE)
 """The line of a change that names the report which it answers: 'Fixes #12'."""
 _ADDRESS = lazy(r"https?://\S+|\b[\w-]+\.(?:sh|bat|py|md|txt|ps1)\b")
@@ -167,7 +173,8 @@ _OF_A_RUN = (
     r"^\s*\[\s*\d+\.\d{3,}\]",
     r"^\s*\[\d\d:\d\d:\d\d[.,]\d{1,9}\] \S",
     r"^[EWIF]\d{4} ",
-    r"^(?:ERROR|WARNING|INFO|error|fatal)\b[: ]",
+    r"^(?:ERROR|WARNING|INFO)\b[: ]",
+    r"^(?:error|fatal)(?::| [A-Z\d(\[])",
     r"^\$ ",
     "^>>> ",
     r"^[\w.]+Error: ",

@@ -21,6 +21,8 @@ class Evidence(Struct):
     variables: dict[str, str] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
     """Python distributions by normalised name."""
+    other_pins: set[int] = field(default_factory=set)
+    """Numbers of the lines that pin another release of a package than the installed one: they are about another environment."""
     all_packages: bool = False
     """Whether the text has a whole listing of packages, so that a package missing from it is not installed."""
     partial: set[str] = field(default_factory=set)

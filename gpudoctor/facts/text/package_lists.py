@@ -47,7 +47,7 @@ _WHOLE_LIST = lazy(
 def read(sheet: Sheet, evidence: Evidence) -> None:
     for section in sheet.sections:
         _whole_listing(section, evidence)
-    wanted: list[tuple[str, str]] = []
+    wanted: list[tuple[int, str, str]] = []
     of_wheels = "onnxruntime-gpu" in sheet.lower
     for number, line in enumerate(sheet.lines):
         text = line.text
@@ -76,11 +76,17 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         for pinned in _PINNED.finditer(text[:2000]):
             for_some_systems = re.match(r"\s*;", text[pinned.end() :])  # an environment marker, which may not hold here
             if RELEVANT.match(normalise(pinned["name"])) and not for_some_systems:
-                wanted.append((pinned["name"], _as_wheel(pinned["name"], pinned["version"], text)))
-    installed_names = set(evidence.packages)
-    for name, version in wanted:  # a pinned version counts where the text shows none that is installed, and names one release
-        if normalise(name) not in installed_names:
+                wanted.append((line.number, pinned["name"], _as_wheel(pinned["name"], pinned["version"], text)))
+    there = dict(evidence.packages)
+    evidence.other_pins = {number for number, name, version in wanted if _differs(there.get(normalise(name)), version)}
+    for number, name, version in wanted:  # a pinned version counts where the text shows none that is installed, and names one release
+        if normalise(name) not in there and number not in evidence.other_pins:
             evidence.package(name, version)
+
+
+def _differs(installed: str | None, pinned: str) -> bool:
+    """Whether a command pins another release than is installed: what it names beside that belongs to another environment."""
+    return installed is not None and installed.partition("+")[0] != pinned.partition("+")[0]
 
 
 def _as_wheel(name: str, version: str, command: str) -> str:

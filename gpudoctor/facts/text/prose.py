@@ -114,7 +114,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             evidence.package("torch", pair["torch"])
         is_statement = pair is None and not _NO_LINE.search(text)
         if is_statement:
-            if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
+            of_another = line.number in evidence.other_pins or (listed and line.number == title)  # a title may name another version, too
+            if _POINTED.search(text) and not of_another:
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
                 name_system(at_hand(text if "container" in evidence.platforms else _IMAGE.sub(" ", text)), evidence)

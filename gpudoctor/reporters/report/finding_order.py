@@ -10,6 +10,11 @@ from msgspec import Struct
 from gpudoctor.model.report import Finding
 
 MOST = 3
+_OPENINGS = frozenset(
+    "A All An Another Building Each Every In Installing Memory Most No Nothing On One Only Other Out Packages Programs Several "
+    "The There This Two Under You".split()
+)
+"""Words that open a title and are no names: they begin with a small letter within a sentence."""
 
 
 class Arranged(Struct, frozen=True):
@@ -42,18 +47,11 @@ def _matters(finding: Finding) -> bool:
 def question_of(finding: Finding) -> str:
     """The question for a person: the check's own, else its title as a question."""
     title = finding.title
-    if finding.ask:
-        return finding.ask
-    if ": " in title or not _plain(title):
+    if ": " in title and not finding.ask:
         return f"Is this the problem? {title}"
-    return f"Is this the problem: {title[:1].lower()}{title[1:]}?"
-
-
-_BEGINNINGS = frozenset(
-    "A All An Another Each Every Half In More Most No Nothing On One Only Other Several Some The There These This Two You".split()
-)
+    return finding.ask or f"Is this the problem: {title[:1].lower() + title[1:] if _plain(title) else title}?"
 
 
 def _plain(title: str) -> bool:
-    """Whether the first word of a title is written small within a sentence, which a name is not."""
-    return title.split(" ")[0] in _BEGINNINGS
+    """Whether the first word of a title is an ordinary word and not a name."""
+    return title.split(" ")[0] in _OPENINGS

@@ -33,6 +33,14 @@ def test_a_filled_form_is_a_report_though_nobody_says_i(heading: str) -> None:
     assert kind(FORM.format(first=heading)) == REPORT
 
 
+@pytest.mark.parametrize(
+    "heading",
+    ["Which release are you using?", "What computer do you have?", "What version of Linux is running?", "Which card is your first one?"],
+)
+def test_a_form_that_asks_for_the_machine_is_a_report(heading: str) -> None:
+    assert kind(FORM.format(first=heading)) == REPORT
+
+
 def test_questions_under_other_headings_are_a_manual() -> None:
     assert kind(FORM.format(first="How is the second card chosen?")) == MANUAL
 
@@ -92,3 +100,25 @@ def test_a_line_that_closes_a_report_makes_a_change(line: str) -> None:
     text = f"# launcher: a flag for the interface\n\n{line}\n\nThe flag was set too late. Now it is set first.\nI saw `NCCL WARN` before.\n"
     assert kind_of(lines_of(text)) == NOTES
     assert kind_of(lines_of(text.replace(line, f"It may be that this {line.lower()} and more, I am not sure"))) == REPORT
+
+
+_CHANGE = """Guide: say what to do about old cards
+
+The page lists a build that lacks them, and readers see one of
+
+- `CUDA error: no kernel image is available for execution on the device`
+- a warning that the card is not supported, which comes before the
+error that ends the program.
+
+{sentence} and a table.
+"""
+
+
+@pytest.mark.parametrize("sentence", ["This PR adds a paragraph", "The patch also fixes the link", "This merge request updates the page"])
+def test_a_change_that_speaks_of_itself_is_no_report(sentence: str) -> None:
+    assert kind(_CHANGE.format(sentence=sentence)) == NOTES
+
+
+@pytest.mark.parametrize("line", ["error: cannot open the device", "ERROR the device is lost", "fatal: no device"])
+def test_a_change_with_a_log_is_read_line_by_line(line: str) -> None:
+    assert kind(f"{_CHANGE.format(sentence='This PR adds a paragraph')}\n{line}\n") == REPORT

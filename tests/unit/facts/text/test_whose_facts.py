@@ -126,3 +126,11 @@ def test_the_system_is_known_where_one_is_named() -> None:
 )
 def test_a_pinned_torch_is_the_wheel_of_the_index_that_its_command_names(command: str, version: str) -> None:
     assert packages(command) == {"torch": version}
+
+
+def test_a_command_that_pins_another_torch_installs_nothing_here() -> None:
+    cure = "An older release works:\n\npip install torch==2.3.1 torchvision==0.18.1 numpy==1.26.4"
+    here = packages(f"- PyTorch: 2.8.0+cu128\n{cure}")
+    assert here["torch"] == "2.8.0+cu128" and not {"torchvision", "numpy"} & set(here)
+    assert packages(f"It fails.\n{cure}") == {"torch": "2.3.1", "torchvision": "0.18.1", "numpy": "1.26.4"}
+    assert packages("- PyTorch: 2.8.0+cu128\npip install torch==2.8.0 torchvision==0.23.0")["torchvision"] == "0.23.0"

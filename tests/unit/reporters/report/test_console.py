@@ -35,6 +35,15 @@ def test_a_title_with_a_colon_is_asked_with_one_colon_only() -> None:
     assert "Is this the problem? JAX runs on the CPU: no plugin" in " ".join(render(report(findings=(guess,))).split())
 
 
+def test_a_name_keeps_its_capital_in_a_question() -> None:
+    for title, asked in (
+        ("Secure Boot refuses the module", "Secure Boot refuses the module"),
+        ("The module is refused", "the module is refused"),
+    ):
+        screen = " ".join(render(report(findings=(replace(KERNEL, confidence="possible", title=title, ask=""),))).split())
+        assert f"Is this the problem: {asked}?" in screen
+
+
 def test_eighty_columns_hold_whatever_the_texts_are() -> None:
     long = replace(KERNEL, title="word " * 40, explanation="and more words " * 60, subjects=("0000:03:00.0",) * 30)
     screen = render(report(findings=(long, replace(HINT, title="hint " * 50)), not_looked_at=("kernel log " * 30,)), verbose=True)
