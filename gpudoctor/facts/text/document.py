@@ -151,12 +151,12 @@ _OF_CHANGES = (
 _CHANGE = lazy(
     rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$|"
     r"^(?:this|the) (?:PR|pull request|MR|merge request|patch|commit) (?:also )?"
-    r"(?:add|fix|chang|updat|remov|introduc|improv|document)e?s\b",
+    r"(?:add|fix|chang|updat|remov|introduc|improv|document)e?s\b|"
+    r"^\s*(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+#\d+\W{0,2}$",
     re.IGNORECASE,
 )
-"""A heading of the form of a change, or its sentence about itself: what it describes, it repairs."""
-_CLOSES = lazy(r"^\s*(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+#\d+\W{0,2}$", re.IGNORECASE)
-"""The line of a change that names the report which it answers: 'Fixes #12'."""
+"""A line of a change: a heading of its form, its sentence about itself, or the report that it answers ('Fixes #12'). What a change
+describes, it repairs."""
 _ADDRESS = lazy(r"https?://\S+|\b[\w-]+\.(?:sh|bat|py|md|txt|ps1)\b")
 """An address, or the name of a file: 'install.sh' and '…/system-requirements.html' are no words of a manual."""
 _TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
@@ -197,7 +197,7 @@ def kind_of(lines: Sequence[Numbered]) -> str:
         return MANUAL
     if sum(map(_matches(_SPEAKER), texts)) >= 2 or sum(map(_matches(_ENTRY), texts)) >= 2:
         return MANUAL
-    if any(map(_matches(_TRAILER), texts[-4:])) or any(map(_matches(_CHANGE), texts)) or any(map(_matches(_CLOSES), texts)):
+    if any(map(_matches(_TRAILER), texts[-4:])) or any(map(_matches(_CHANGE), texts)):
         return NOTES
     if _complains(texts[0]):
         return REPORT

@@ -67,7 +67,7 @@ _PLATFORM_LEFT_OUT = r"^[^\n]{0,80}\b(?:checking if \w+ platform is available|\w
 
 def vendors_of(lower: str, evidence: Evidence) -> list[str]:
     """Vendors whose cards or stacks the text shows. The vendor of a processor does not count."""
-    text = re.sub(f"{_NONE_OF_IT}|{_PLATFORM_LEFT_OUT}", "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
+    text = re.sub(_NONE_OF_IT, "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
     named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
     by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
     shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
@@ -78,7 +78,7 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
     """Stacks that the text mentions, the most frequent first."""
-    text = re.sub(_PLATFORM_LEFT_OUT, "", _unambiguous(lower[:LOOKED_AT]), flags=re.MULTILINE)
+    text = _unambiguous(lower[:LOOKED_AT])
     counts = {stack: sum(1 for _ in re.finditer(_any(*names.words), text)) for stack, names in all_names().items() if names.words}
     if not counts["tensorflow"] and "torch_xla" not in text:
         counts["jax"] += len(re.findall(_XLA, text))
@@ -86,10 +86,10 @@ def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
 
 
 def _unambiguous(text: str) -> str:
-    """The text without 'MPS' where that means NVIDIA's Multi-Process Service and not Apple's Metal backend, and without 'IPU' where that
-    is the NPU of a Ryzen, which AMD called so at first, and not Graphcore's processor."""
+    """The text without 'MPS' where that means NVIDIA's Multi-Process Service and not Apple's Metal backend, without 'IPU' where that is
+    the NPU of a Ryzen, which AMD called so at first, and not Graphcore's processor, and without the platforms that vLLM left out."""
     if _MULTI_PROCESS_SERVICE.search(text):
         text = _MPS_ALONE.sub("", text)
     if _AMDS_IPU.search(text) and not _GRAPHCORES.search(text):
         text = _IPU.sub("", text)
-    return text
+    return re.sub(_PLATFORM_LEFT_OUT, "", text, flags=re.MULTILINE)
