@@ -13,7 +13,8 @@ LONGEST = 1_000
 """Letters of a line that are looked at."""
 _COMMAND = r"\"?/bin/(?:ba)?sh -\w{0,8}c? .{1,400}"
 _BUILDS = lazy(
-    r"^\s*(?:#\d+ (?:\[(?:[\w.-]+ )?(?:\d+/\d+|internal)\]|\d+\.\d+ |ERROR|CACHED)|=> (?:ERROR |CACHED )?\[|> \[[^\]]{0,60}\d+/\d+\] RUN |STEP \d+/\d+ ?: )|"
+    r"^\s*(?:#\d+ (?:\[(?:[\w.-]+ )?(?:\d+/\d+|internal)\]|"
+    r"\d+\.\d+ |ERROR|CACHED)|=> (?:ERROR |CACHED )?\[|> \[[^\]]{0,60}\d+/\d+\] RUN |STEP \d+/\d+ ?: )|"
     rf"\bThe command '{_COMMAND}' returned a non-zero code\b|\bprocess {_COMMAND} did not complete successfully\b|"
     r"^\s*(?:[\w@~:.\\/-]{0,60}[$#>%] ?)?(?:sudo )?(?:(?:docker|podman|nerdctl)(?:[- ]compose)? (?:buildx )?(?:build|bake)|"
     r"buildah (?:bud|build))\b",

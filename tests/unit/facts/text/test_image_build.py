@@ -20,7 +20,7 @@ OTHERS = (
     "# 6 files were changed\nStep 3/8 loss 0.7",
     "#1234 [feature] RUN tests on every push",
     "# 14 more lines\n#1234 [bug] 2 of 3 fail",
-  "cmake --build build\npython -m build",
+    "cmake --build build\npython -m build",
     "$ docker build -t mine .\n$ docker run --rm mine nvidia-smi",
     "the docker build works; what fails is the model",
 )
