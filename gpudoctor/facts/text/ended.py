@@ -34,7 +34,7 @@ LONGEST = 600
 _WORKS = (
     r"(?:it|everything|all(?: of it)?|that|things|the \w+(?: \w+)?) (?:all |just )?(?:now )?"
     r"(?:works?|worked|runs?|ran|starts?|trains?|loads?|"
-    r"is (?:fine|good|well|ok|okay|back|found|detected|visible|seen|listed|recogni[sz]ed))"
+    r"is (?:fine|good|well|ok|okay|gone|back|found|detected|visible|seen|listed|recogni[sz]ed))"
     r"(?: (?:again|now|fine|well|perfectly|great|flawlessly|too|as (?:expected|it should)|without (?:problems|errors|issues|trouble|it)))*"
 )
 _ENDING = r"(?=\s?(?:[.!,;:)(]|$))"
