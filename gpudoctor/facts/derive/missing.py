@@ -17,6 +17,8 @@ INSTALL = {"apt": "sudo apt install {}", "dnf": "sudo dnf install {}", "pacman":
 FAMILIES = {"apt": "Debian, Ubuntu", "dnf": "Fedora", "pacman": "Arch"}
 BUILDING = ("h", "l", "cmake")
 """Kinds that a compilation misses, which come with the package of the headers."""
+_OF_THE_HOST = ("NVIDIA's driver", "NVIDIA's driver tools")
+"""Products of missing-parts.toml that a container gets from its host when it runs, and that no image holds."""
 PIECES = ("what_to_do", "then_2", "then_3", "then_4", "then_5", "then_6")
 KINDS = {
     "so": "the library {}", "dylib": "the library {}", "dll": "{}", "h": "the header {}", "l": "the library -l{}", "cmd": "the command {}",
@@ -155,6 +157,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         whose = _whose(kind, name, facts)
         if known is not None and known[0] not in parts and whose != _UNRELATED:
             product, advice, commands = known
+            if product in _OF_THE_HOST and facts.value("text.image_build") is True:
+                continue
             parts[product] = {"id": name, "name": KINDS[kind].format(name), "kind": kind, "product": product,
                               "foreign": whose == _FOREIGN, "command": commands[0] if commands else None, **_pieces(advice)}  # fmt: skip
     yield "missing.parts", Known(list(parts.values()), "text")

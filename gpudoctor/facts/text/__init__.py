@@ -16,7 +16,9 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
     ("requirements", ("torch",)),
     ("arm_machine", ("aarch64", "arm64", "raspberry pi", "orange pi", "rock", "rk35", "graviton", "altra", "snapdragon", "on arm")),
-    ("torch_flavour", ("torch",)), ("zluda", ("zluda",)), ("hung_job", ("flight recorder of rank ", "\npython v")),
+    ("torch_flavour", ("torch",)), ("zluda", ("zluda",)),
+    ("image_build", ("#", "=> ", "> [", "step ", "/sh -", "bash -", " build", " bake")),
+    ("hung_job", ("flight recorder of rank ", "\npython v")),
 )  # fmt: skip
 """The readers in order. Some run only where the text, in lower case, has one of their words, since most texts show few tools."""
 SPECS = (
@@ -27,6 +29,7 @@ SPECS = (
     FactSpec("text.partner_asked", "text", "the torchvision or torchaudio that a resolver was asked for, where it names no torch"),
     FactSpec("text.missing", "records", "what programs in a pasted text say they did not find", item="thing", fields={
         "kind": "so, dylib, dll, h, l (to link), cmd, cmake, py, pip or attr", "name": "its name"}),
+    FactSpec("text.image_build", "bool", "whether a pasted text is the log of an image build, of which no step has a GPU"),
     FactSpec("text.zluda", "bool", "whether a pasted text shows ZLUDA at work"),
     FactSpec("job.ranks", "records", "ranks of a distributed job in the dumps of a text", item="rank", fields={
         "rank": "its number, else its process", "enqueued": "collectives that it started", "completed": "collectives that ended",

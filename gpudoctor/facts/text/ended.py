@@ -34,7 +34,7 @@ LONGEST = 600
 _WORKS = (
     r"(?:it|everything|all(?: of it)?|that|things|the \w+(?: \w+)?) (?:all |just )?(?:now )?"
     r"(?:works?|worked|runs?|ran|starts?|trains?|loads?|"
-    r"is (?:fine|good|well|ok|okay|back|found|detected|visible|seen|listed|recogni[sz]ed))"
+    r"is (?:fine|good|well|ok|okay|gone|back|found|detected|visible|seen|listed|recogni[sz]ed))"
     r"(?: (?:again|now|fine|well|perfectly|great|flawlessly|too|as (?:expected|it should)|without (?:problems|errors|issues|trouble|it)))*"
 )
 _ENDING = r"(?=\s?(?:[.!,;:)(]|$))"
@@ -70,6 +70,24 @@ _NO_CURE = lazy(
     )) + r"|n['’]t\b", re.IGNORECASE,
 )  # fmt: skip
 _NEXT = lazy(r"\b(?:new|next|other|another|then|now) (?:error|problem|one|issue|it|I|the)\b", re.IGNORECASE)
+_CLOSES = lazy(
+    r"^\W{0,3}(?:(?:I am|I'm|I will|I'll|we are|we're|so|ok|okay|thanks|thank you),? ){0,2}clos(?:e|ed|ing)\b[^?]{0,200}"
+    r"\b(?:fixed|solved|resolved|completed|no longer|works?|working|gone|went away)\b",
+    re.IGNORECASE,
+)
+"""'Closing as resolved', 'I'm closing this: works with the new driver'."""
+_NOT_MINE = lazy(
+    any_of((
+        r"(?:I|we) (?:do not|don['’]t) (?:\w+ )?have (?:this|that|the|any|a) (?:\w+ )?(?:problem|issue|error)s? (?:my|our)sel(?:f|ves)",
+        r"(?:it is|it['’]s) not that (?:I|we) have (?:this|that|the|any|a) (?:\w+ )?(?:problem|issue|error)s?",
+        r"my own (?:\w+ )?(?:machine|pc|computer|laptop|setup|system|card|gpu|server) (?:is|works|runs|does) (?:just |perfectly )?"
+        r"(?:fine|well|ok|okay|healthy)",
+    )), re.IGNORECASE,
+)  # fmt: skip
+"""Somebody writes about a message that others get."""
+_RESTRICTED = lazy(
+    any_of(("but", "except", "however", "yet", "although", "only", "until", "unless", "on windows", "on linux")), re.IGNORECASE
+)
 _COMPLAINS = lazy(r"\b(?:I|my|we|our|still|again|now|help|but)\b", re.IGNORECASE)
 _SAME = lazy(r"\bsame (?:here|problem|issue|error|for me)\b|\bme too\b|\bbut\b[^.;]{0,60}\bI\b", re.IGNORECASE)
 
@@ -78,7 +96,7 @@ def is_over(lines: Sequence[Numbered], first: int, fails: Callable[[int], bool])
     """Whether the first line, the last lines or a line by itself says so: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
     if shapes.SOLVED.match(lines[first].text) is not None or _by_a_line(lines, fails) or _by_a_cure(lines, first, fails):
         return True
-    if any(_ON_PURPOSE.search(line.text) for line in lines):
+    if any(_ON_PURPOSE.search(line.text) or _is_not_mine(line.text) for line in lines):
         return True
     if len(lines) < shapes.SHORTEST_DOCUMENT:
         return False
@@ -121,7 +139,14 @@ def _tells_a_cure(text: str) -> bool:
     return found is not None and _NO_CURE.search(text) is None and _NEXT.search(text, found.end()) is None
 
 
+def _is_not_mine(text: str) -> bool:
+    found = _NOT_MINE.search(text[:LONGEST])
+    return found is not None and _RESTRICTED.search(text, found.start(), LONGEST) is None
+
+
 def _says_so(text: str) -> bool:
+    if _CLOSES.match(text) and shapes.NOT_YET.search(text) is None:
+        return True
     if shapes.SOLVED_NOW.match(text) or shapes.WAS_SOLVED.search(text):
         return shapes.OPEN_AGAIN.search(text) is None
     return shapes.GONE_NOW.search(text) is not None and shapes.ON_CONDITION.search(text) is None and shapes.NOT_YET.search(text) is None

@@ -180,6 +180,9 @@ CODE_FENCES = frozenset(
 SEARCH = lazy(r"^(?:rg|ag|ack|git (?:grep|log|show|diff|blame))\b|^grep\b.* -\w*[rR]")
 """What these print are lines of files."""
 
+TESTS_FOR_WORDS = lazy(r"^(?:(?:el)?if|while|until) (?:! ?)?(?:[\w/.-]{1,40} [^;]{0,200}\|\s?)?[efz]?grep\b")
+"""A script that looks whether a program printed words: 'if dmesg | grep -q "…"; then'."""
+
 # --- Listings
 _TAGS = r"(?:pip3?|conda|opencl:\w|level_zero:\w|ext_oneapi_\w|cuda:\w|hip:\w)"
 LISTED = lazy(
@@ -294,6 +297,8 @@ _GUIDING = (
     r"(?:is|are) there (?:no|any) [^?`\"']{3,80}\?\s{0,8}$",
     rf"(?:the|this) (?:\w+ )?(?:error|message|warning|line|wording):? {_MESSAGE}.{{2,300}}[`\"'”’]\)? "
     r"(?:should (?!not\b)|could|would be|means\b|stands for\b)",
+    r"(?:[^.:!?\"'`]{1,100} )?(?:users?|customers?|applications?|systems?|you) (?:may|might|can|could) "
+    r"(?:also |sometimes |occasionally )?(?:observe|see|encounter|experience|get|hit|receive|notice)\b",
 )
 LEADS_TO_AN_EXAMPLE = lazy(
     r"^\W{0,6}(?:(?:\d+[.)]|[A-Z]\w{2,20}:) )?(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"

@@ -15,13 +15,15 @@ _VERSION = lazy(r"\d\.\d")
 _FOUND = lazy(r"^[\w./\\+-]{1,200}\.\w{1,8}[:-]\d{1,6}[:-](?!\d)(?! \S)(?!\s*$)")
 """'setup.py:12:torch==1.13', 'install.py:40:    # torch 1.7': what grep prints; a program's message has one space and its words there."""
 _OF_A_FILE = lazy(r"^[\w./\\+-]{1,200}\.\w{1,8}[:-]\S?")
+_COMMIT = lazy(r"^commit [0-9a-f]{6,64}\b")
+_HEAD_OF_A_COMMIT = ("Author:", "Merge:", "Date:", "AuthorDate:", "Commit:", "CommitDate:")
 _NOT_TICKED = lazy(r"^\s*[-*+] \[ ?\] ")
 _SEARCHES = ("grep ", "rg ", "ag ", "ack ", "git grep ", "git log ", "git show ", "git diff ", "git blame ", "findstr ")
 
 
 def at_hand(lines: Sequence[Numbered]) -> list[Numbered]:
     """The lines, where those that state nothing about the machine at hand are emptied, so that rows keep their numbers."""
-    quoted = _answered_quote(lines)
+    quoted = _answered_quote(lines) | messages_of_commits(lines)
     searching = False
     kept: list[Numbered] = []
     for row, line in enumerate(lines):
@@ -35,6 +37,22 @@ def at_hand(lines: Sequence[Numbered]) -> list[Numbered]:
         )
         kept.append(Numbered(line.number, "") if foreign else line)
     return kept
+
+
+def messages_of_commits(lines: Sequence[Numbered]) -> frozenset[int]:
+    """The rows of the indented messages that git log and git show print below the head of a commit."""
+    rows: set[int] = set()
+    inside, headed = False, False
+    for row, line in enumerate(lines):
+        if _COMMIT.match(line.text):
+            inside, headed = True, False
+        elif inside and line.text.startswith(_HEAD_OF_A_COMMIT):
+            headed = True
+        elif headed and line.text[:4] == "    ":
+            rows.add(row)
+        elif line.text.strip():
+            inside = headed = False
+    return frozenset(rows)
 
 
 def _answered_quote(lines: Sequence[Numbered]) -> frozenset[int]:

@@ -10,10 +10,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.facts.text import counted, ended, on_purpose, went_on
+from gpudoctor.facts.text import counted, ended, on_purpose, went_on, wishes
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.announced import is_announced
 from gpudoctor.facts.text.named_codes import names_codes
+from gpudoctor.facts.text.others_words import messages_of_commits
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
 from gpudoctor.facts.text.runs_of_tests import passed_runs
@@ -70,7 +71,7 @@ class Roles:
         if self._in_diff(row, text) or shapes.SEARCH.match(self._command_above(row)):
             return CODE
         found = shapes.IN_A_FILE.match(text)
-        if shapes.LINTED.match(stripped) or (found and shapes.CODE.match(text[found.end() :])):
+        if shapes.LINTED.match(stripped) or shapes.TESTS_FOR_WORDS.match(stripped) or (found and shapes.CODE.match(text[found.end() :])):
             return CODE
         if self._of_a_table(row, text):
             return LISTING
@@ -185,7 +186,7 @@ class Roles:
     def is_over(self) -> bool:
         """Whether the text itself says that its trouble is over."""
         if self._over is None:
-            self._over = ended.is_over(self._lines, self._first_row(), self._fails)
+            self._over = ended.is_over(self._lines, self._first_row(), self._fails) or wishes.is_a_wish(self._lines)
         return self._over
 
     def _fails(self, row: int) -> bool:
@@ -200,7 +201,7 @@ class Roles:
         return role in (FAILURE, COMPLAINT, LOG) and self._went_on(row, role)
 
     def _is_wanted(self, row: int) -> bool:
-        """Whether the line says that no GPU is used, and the text that none is to be used."""
+        """Whether the line says that no GPU is used, and the text wants that."""
         if self._on_purpose is None:
             self._on_purpose = on_purpose.wants_the_processor(self._lines)
         return self._on_purpose and on_purpose.speaks_of_a_gpu(self._lines[row].text)
@@ -233,9 +234,9 @@ class Roles:
         return (role == COMPLAINT and polarity(text) == TROUBLE) or (text.endswith("?") and role in (COMPLAINT, ADVICE, PROSE))
 
     def _concerns_nobody(self, row: int) -> bool:
-        """Whether the line is a quote that the answer below it denies, or that answer."""
+        """Whether the line is a quote that the answer below it denies, that answer, or of a commit's message."""
         if self._denied is None:
-            self._denied = ended.denied(self._lines, lambda row: self._role(row) in TROUBLE_ROLES)
+            self._denied = ended.denied(self._lines, lambda row: self._role(row) in TROUBLE_ROLES) | messages_of_commits(self._lines)
         return row in self._denied
 
     def _first_row(self) -> int:

@@ -136,7 +136,16 @@ def test_samples_at_both_ends_and_between_and_leaves_no_thread() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "grew"),
-    [(0.1, 0.12, False), (0.1, 0.3, True), (0.8, 0.88, True), (0.8, 0.8, None), (0.6, 0.4, None), (0.0, 0.0, False)],
+    [
+        (0.1, 0.12, False),
+        (0.1, 0.3, True),
+        (0.8, 0.88, True),
+        (0.8, 0.8, None),
+        (0.6, 0.4, None),
+        (0.33, 0.33, None),
+        (0.2, 0.2, False),
+        (0.0, 0.0, False),
+    ],
 )
 def test_whether_others_took_more_in_the_second_half(tmp_path: Path, first: float, second: float, grew: bool | None) -> None:
     """What they leave is what counts: 12 instead of 20 % of the processor is nearly half as fast. Where they take most, nobody can tell."""

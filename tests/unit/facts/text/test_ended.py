@@ -196,3 +196,47 @@ def test_a_cure_told_below_ends_even_a_short_report(end: str) -> None:
 )  # fmt: skip
 def test_what_only_sounds_like_a_cure_ends_nothing(end: str) -> None:
     assert NO_HIP in troubles(f"{NO_HIP}\n{end}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Closing this as fixed: it runs with the new kernel.",
+        "I'm closing it, no longer seen with the next release.",
+        "Ok, closing. The driver of last week solved it.",
+        "We don't have this problem ourselves, a customer asked what it means.",
+        "It's not that I have this error; the list of messages is to become a page.",
+        "My own laptop is fine.",
+    ],
+)
+def test_a_text_that_is_closed_or_of_somebody_else_reports_no_trouble(line: str) -> None:
+    assert troubles(f"{NO_HIP}\n\n{line}") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Closing this did not solve it.",
+        "The last one was closed, but it is not fixed.",
+        "Who can say how it was fixed in the issue that was closed?",
+        "My own laptop is fine, but the server is not.",
+        "We don't have this problem ourselves on Windows.",
+    ],
+)
+def test_a_text_that_stays_open_keeps_its_trouble(line: str) -> None:
+    assert NO_HIP in troubles(f"{NO_HIP}\n\n{line}")
+
+
+def test_a_script_that_looks_for_a_message_does_not_report_it() -> None:
+    assert troubles(f"if ! grep -q '{NO_HIP}' run.log; then echo fine; fi") == []
+    assert troubles(f"if dmesg | grep -q '{NO_KERNEL}'; then exit 3; fi") == []
+
+
+def test_the_message_of_a_commit_reports_nothing_and_what_follows_does() -> None:
+    log = f"commit 0a1b2c3d4e\nAuthor: A B <a@example.org>\nDate:   Mon Mar 2\n\n    Explain the message\n\n    {NO_HIP}\n"
+    assert troubles(log) == []
+    assert troubles(f"{log}\nWith it I get:\n{NO_KERNEL}")[-1] == NO_KERNEL
+
+
+def test_a_known_issue_is_of_users_in_general() -> None:
+    assert troubles(f"On some systems users may observe: {NO_HIP}") == []
