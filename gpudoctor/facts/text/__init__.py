@@ -15,6 +15,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("labelled", ()), ("console", ("torch.__version__",)), ("package_lists", ()),
     ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
     ("requirements", ("torch",)),
+    ("arm_machine", ("aarch64", "arm64", "raspberry pi", "orange pi", "rock", "rk35", "graviton", "altra", "snapdragon", "on arm")),
     ("torch_flavour", ("torch",)), ("zluda", ("zluda",)),
     ("image_build", ("#", "=> ", "> [", "step ", "/sh -", "bash -", " build", " bake")),
     ("hung_job", ("flight recorder of rank ", "\npython v")),
