@@ -18,7 +18,7 @@ _NVIDIA = (
 )
 _AMD = (
     r"(?:AMD )?(?:Radeon )?(?:RX|Pro W|PRO W|W|AI PRO R)[ -]?[4-9]\d{2,3}S?(?: ?(?:XTX?|GRE|M|S)\b)?|(?:AMD )?Instinct \w+|"
-    r"\bMI\d{2,3}[XA]?\b|Radeon(?:\(TM\)|™)? [\w ]{2,16}|"
+    r"\bMI\d{2,3}[XA]?\b|Radeon(?:\(TM\)|™)? (?!i?GPUs?\b)[\w ]{2,16}|"
     r"\b(?:[5-7]\d[05]0|90[67]0) ?XTX?\b|\bR9700\b|Radeon VII|\bVega ?\d{1,2}\b|Strix Halo|Steam Deck|"
     r"\b(?:8060S|780M|890M|880M|860M|840M|760M|680M|660M)\b|FirePro \w+"
 )
