@@ -43,9 +43,22 @@ def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
         if name == "index.cuda" and facts.known("jetson.module"):
             yield name, _of_a_jetson(facts, address)
             continue
+        if name == "index.cuda" and _only_of_other_makers(facts):
+            yield name, Unknown("the cards here are not NVIDIA's")
+            continue
         yield name, Known(str(here or address))
         if name == "index.rocm":
             yield "index.rocm_newest", Known(address)
+
+
+def _only_of_other_makers(facts: Facts) -> bool:
+    """Whether AMD's or Intel's cards are here and none of NVIDIA's: a CUDA build computes on none of them. Graphics of a processor that no
+    build of torch serves say nothing, since a card may be beside them that the text does not show."""
+    gpus = facts.value("gpus")
+    shown = [gpu for gpu in gpus if isinstance(gpu, dict)] if isinstance(gpus, list) else []
+    if any(gpu.get("vendor") == "nvidia" for gpu in shown):
+        return False
+    return any(gpu.get("vendor") in ("amd", "intel") and (gpu.get("kind") == "discrete" or _able(gpu)) for gpu in shown)
 
 
 def _index_of_installed(facts: Facts) -> Fact:

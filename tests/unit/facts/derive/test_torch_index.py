@@ -54,6 +54,11 @@ def test_the_installed_release_is_kept_where_the_index_has_it(base: str, wanted:
     assert found["torch.index.command"].value == f"python -m pip install --force-reinstall {wanted} torchvision --index-url {ROOT}xpu"
 
 
+@pytest.mark.parametrize(("gpus", "offered"), [([RX], False), ([A770], False), ([RX, RTX], True), ([UHD], True), ([], True)])
+def test_no_cuda_wheels_for_cards_of_other_makers_alone(gpus: list[dict[str, Any]], offered: bool) -> None:
+    assert isinstance(derived(gpus=gpus)["index.cuda"], Known) is offered
+
+
 def test_windows_has_no_index_of_rocm_and_a_mac_takes_pypi() -> None:
     assert isinstance(derived(gpus=[RX], platform__kind="windows")["torch.index"], Absent)
     mac = derived(platform__kind="macos", platform__machine="arm64")
