@@ -207,8 +207,7 @@ class Roles:
         return self._on_purpose and on_purpose.speaks_of_a_gpu(self._lines[row].text)
 
     def _went_on(self, row: int, role: str) -> bool:
-        """Whether the program went on after the trouble of the line, and no person complains. A first line that names the subject of the
-        text counts where that holds for a trouble below it."""
+        """Whether the program went on after the line's trouble and nobody complains. A title counts by the trouble below it."""
         text = self._lines[row].text
         if role == COMPLAINT:
             below = [self(near) for near in range(row + 1, min(len(self._lines), row + _REACH // 2)) if self._lines[near].text.strip()]
