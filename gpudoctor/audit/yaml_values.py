@@ -61,11 +61,17 @@ def read(text: str, file: str) -> Value:
         if mark is not None and _is_tab(text, mark):
             raise FormatError(f"{file}:{line}: a tab as indentation; YAML wants spaces") from None
         reason = " ".join(filter(None, (error.context, error.problem)))
+        if "nesting depth" in reason:  # libyaml's own limit, met while it looks ahead of the events (PyYAML 6.0.4)
+            raise _too_deep(file, line) from None
         raise FormatError(f"{file}:{line}: no YAML that can be read ({reason})") from None
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FormatError(f"{file}: no YAML that can be read ({reason})") from None
     return found if found is not None else Value(1, entries={})
+
+
+def _too_deep(file: str, line: int) -> FormatError:
+    return FormatError(f"{file}:{line}: nested more than {DEEPEST} levels deep")
 
 
 def _is_tab(text: str, mark: yaml.Mark) -> bool:
@@ -116,7 +122,7 @@ class _Builder:
 
     def _begin(self, value: Value, anchor: str | None) -> None:
         if len(self._open) >= DEEPEST:
-            raise FormatError(f"{self._file}:{value.line}: nested more than {DEEPEST} levels deep")
+            raise _too_deep(self._file, value.line)
         if anchor is not None:
             self._anchors[anchor] = None
         self._open.append(_Open(value))
