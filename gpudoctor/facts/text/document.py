@@ -150,8 +150,8 @@ _OF_CHANGES = (
 )
 _CHANGE = lazy(
     rf"^(?:\s{{0,3}}#{{1,5}} |\*\*|_)\W{{0,4}}(?:{'|'.join(_OF_CHANGES)})\W{{0,4}}$|"
-    r"^(?:this|the) (?:PR|pull request|MR|merge request|patch|commit) (?:also )?"
-    r"(?:add|fix|chang|updat|remov|introduc|improv|document)e?s\b|"
+    r"^(?:this|the) (?:PR|pull request|MR|merge request|patch|commit) (?:also |(?:tries|attempts|aims) to )?"
+    r"(?:add|fix|chang|updat|remov|introduc|improv|document)(?:e?s)?\b|"
     r"^\s*(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+#\d+\W{0,2}$",
     re.IGNORECASE,
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.facts.text.form_answers import form_answers
 from gpudoctor.facts.text.naming import name_gpu, name_system
 from gpudoctor.facts.text.sections import Sheet
 from gpudoctor.model.lazy_pattern import lazy
@@ -257,6 +258,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             name_gpu(named["name"], evidence)
         elif text.strip():
             names_follow = False
+    for label, value in form_answers(sheet.lines):
+        LABELS[label](value, evidence, state)
     _framework(evidence, state)
 
 

@@ -94,6 +94,8 @@ _FOR_SOME_SYSTEMS = lazy(r"\s{0,4};\s{0,4}\(?(?:sys_platform|platform_\w+|python
 """An environment marker of a requirement, which may not hold here."""
 _IMAGE = lazy(r"\b(?:docker|podman|nerdctl)\s(?:run|pull|create|exec|build)\s.*")
 """The name of an image holds a system, which the host of a container need not have."""
+_ADDRESS = lazy(r"https?://\S+")
+"""A link leads to pages about systems and cards that need not be the ones at hand."""
 LONGEST = 400
 """Letters of a line that can be prose."""
 
@@ -108,6 +110,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         text = line.text
         if not text or len(text) > LONGEST or line.number in of_tables:
             continue
+        plain = _ADDRESS.sub(" ", text) if "://" in text else text
         pair = _IPEX_PAIR.search(text)
         if pair and "intel-extension-for-pytorch" not in evidence.packages:
             evidence.package("intel-extension-for-pytorch", pair["ipex"])
@@ -118,9 +121,9 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             if _POINTED.search(text) and not of_another:
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
-                name_system(at_hand(text if "container" in evidence.platforms else _IMAGE.sub(" ", text)), evidence)
+                name_system(at_hand(plain if "container" in evidence.platforms else _IMAGE.sub(" ", plain)), evidence)
         if not named:
-            for part in re.split(r"[,;()]| on | with | under | and | in ", _of_this_machine(text))[:12]:
+            for part in re.split(r"[,;()]| on | with | under | and | in ", _of_this_machine(plain))[:12]:
                 name_gpu(part, evidence, prose=True)
     products_of = {maker for maker, name in evidence.gpus if not _CHIP.fullmatch(name)}
     evidence.gpus = [(maker, name) for maker, name in evidence.gpus if maker not in products_of or not _CHIP.fullmatch(name)]

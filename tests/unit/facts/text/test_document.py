@@ -114,7 +114,15 @@ error that ends the program.
 """
 
 
-@pytest.mark.parametrize("sentence", ["This PR adds a paragraph", "The patch also fixes the link", "This merge request updates the page"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This PR adds a paragraph",
+        "The patch also fixes the link",
+        "This merge request updates the page",
+        "This pull request tries to fix that page",
+    ],
+)
 def test_a_change_that_speaks_of_itself_is_no_report(sentence: str) -> None:
     assert kind(_CHANGE.format(sentence=sentence)) == NOTES
 

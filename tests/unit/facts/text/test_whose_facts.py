@@ -134,3 +134,9 @@ def test_a_command_that_pins_another_torch_installs_nothing_here() -> None:
     assert here["torch"] == "2.8.0+cu128" and not {"torchvision", "numpy"} & set(here)
     assert packages(f"It fails.\n{cure}") == {"torch": "2.3.1", "torchvision": "0.18.1", "numpy": "1.26.4"}
     assert packages("- PyTorch: 2.8.0+cu128\npip install torch==2.8.0 torchvision==0.23.0")["torchvision"] == "0.23.0"
+
+
+def test_a_link_names_no_system_and_no_card() -> None:
+    text = read("The announcement is at https://cachyos.org/blog/ and https://tracker.example/rtx-5090-hangs\n")
+    assert text.value("platform.kind") is None
+    assert text.value("gpus") is None
