@@ -145,7 +145,7 @@ _RELEASES = {
     "24h2": (None, 26100), "25h2": (None, 26200),
 }  # fmt: skip
 """Builds of the releases of Windows 10 and 11: learn.microsoft.com/windows/release-health."""
-_WSL = lazy(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
+_WSL = lazy(r"(?<!`-)\bWSL ?-?[12]?\b(?! where applicable)|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
 
 
 _EITHER = lazy(r"\b(?:and|or|but|while|whereas|versus|vs|also)\b", re.IGNORECASE)

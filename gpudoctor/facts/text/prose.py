@@ -44,8 +44,9 @@ _KERNEL = lazy(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]
 _NVIDIA_DRIVER = lazy(
     r"\b(?:nvidia[- ]?)?driver(?: version)?s?:?\s(?:is\s|v)?(?P<version>[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
 )
+# LM Studio numbers its ROCm engines 1.x and 2.x; ROCm itself left those numbers in 2020.
 _ROCM = lazy(
-    r"(?<!\+)(?<!whl/)(?<!nightly/)\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/",
+    r"(?<!\+)(?<!whl/)(?<!nightly/)\bROCm\s?(?:version:?\s)?v?(?P<version>[3-9]\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/",
     re.IGNORECASE,
 )
 _ONEAPI = lazy(

@@ -50,7 +50,8 @@ _MAC = lazy(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-
 _DOCKER_DESKTOP = lazy(r"\bDocker Desktop\b", re.IGNORECASE)
 _UNAME = lazy(r"\bLinux \S{1,64} \d\.\d{1,3}\.\d{1,3}(?:-\S|\S{0,60} #\d)")
 """Output of `uname -a`, which describes the machine at hand even if a sentence is about another computer."""
-_WSL = lazy(r"\bWSL ?2?\b|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
+# Immich's compose file says in a comment which service WSL2 takes, whatever the machine is.
+_WSL = lazy(r"\bWSL ?2?\b(?! where applicable)|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
