@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.model.facts import Fact, Facts, Known, Unknown
+from gpudoctor.model.facts import Absent, Fact, Facts, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
 
 _CURRENT = 580
@@ -112,4 +112,5 @@ def advice(facts: Facts, cards: list[dict[str, Any]]) -> Iterator[tuple[str, Fac
     yield "nvidia.want.command", Known(command)
     headers = f"sudo pacman -S {of_arch}" if family == "arch" else _HEADERS.get(family)
     yield "nvidia.want.headers", Known(headers) if headers else Unknown("not recorded")
-    yield "nvidia.want.initramfs", Known(_INITRAMFS.get(family, "sudo dracut --force"))
+    initramfs = Absent("nixos-rebuild makes it") if family == "nixos" else Known(_INITRAMFS.get(family, "sudo dracut --force"))
+    yield "nvidia.want.initramfs", initramfs

@@ -120,6 +120,8 @@ def _pieces(advice: str) -> dict[str, str]:
     return dict(zip(PIECES, (f"{line} " for line in lines), strict=False))
 
 
+_ASKS_FOR_CARDS = frozenset({"nvidia-smi", "rocm-smi", "amd-smi", "rocminfo", "xpu-smi"})
+"""Commands that only ask whether a vendor's cards are there: without one of these cards nothing is missing."""
 _OURS, _FOREIGN, _UNRELATED = "ours", "foreign", "unrelated"
 _MAKERS = frozenset({"nvidia", "amd", "intel", "apple"})
 
@@ -158,6 +160,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         if known is not None and known[0] not in parts and whose != _UNRELATED:
             product, advice, commands = known
             if product in _OF_THE_HOST and facts.value("text.image_build") is True:
+                continue
+            if whose == _FOREIGN and name in _ASKS_FOR_CARDS:
                 continue
             parts[product] = {"id": name, "name": KINDS[kind].format(name), "kind": kind, "product": product,
                               "foreign": whose == _FOREIGN, "command": commands[0] if commands else None, **_pieces(advice)}  # fmt: skip

@@ -93,10 +93,10 @@ def _compiled() -> list[tuple[str, re.Pattern[str]]]:
 
 _STARTS_WITHOUT = lazy(
     r"TF-TRT Warning|some TensorRT libraries|could not find (?:TensorRT|cuda drivers)|Unable to initialize backend '\w+'|"
-    r"(?:dso_loader|tensorflow/).{0,200}libnvinfer|libtpu\.so\b",
+    r"(?:dso_loader|tensorflow/).{0,200}libnvinfer|libtpu\.so\b|could not locate \S{1,120}: pattern \S{1,120} not found",
     re.IGNORECASE,
 )
-"""What TensorFlow and JAX look for at their start, and compute without."""
+"""What TensorFlow and JAX look for at their start and nvidia-ctk in its list of all drivers' files, and do without."""
 _CONFIGURED = lazy(r"^-- (?:Configuring done|Generating done|Build files have been written)", re.MULTILINE)
 _NOT_CONFIGURED = lazy(r"^(?:-- )?Configuring incomplete|^CMake Error\b", re.MULTILINE)
 
