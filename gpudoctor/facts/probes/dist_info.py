@@ -16,7 +16,7 @@ DIST_INFO = lazy(r"^(?P<name>.+?)-(?P<version>[^-]+)\.dist-info$")
 EGG_INFO = lazy(r"^(?P<name>[^-]+)-(?P<version>[^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$")
 RELEVANT = lazy(
     r"^(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino"
-    r"|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm"
+    r"|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-att|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm"
     r"|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm)"
 )
 IN_PLACE = {"pytorch_ocl": "pytorch-ocl"}

@@ -34,7 +34,7 @@ def form_answers(lines: Sequence[Numbered]) -> Iterator[tuple[str, str]]:
     asked = ""
     for line in lines:
         text = line.text.strip()
-        heading = _HEADING.match(line.text)
+        heading = _HEADING.match(line.text) if text.startswith("#") else None
         if heading:
             label = " ".join(heading["label"].lower().split())
             asked = _SAME.get(label, label)
